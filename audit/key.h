@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Ed25519 keys. A signing key is made from a 32-byte seed that the caller read; nothing here reads a file or a
+// random source.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "audit/digest.h"
+
+namespace aegis::audit {
+
+struct PublicKey {
+  std::array<std::uint8_t, 32> bytes{};
+  [[nodiscard]] KeyId id() const;
+  friend bool operator==(const PublicKey&, const PublicKey&) = default;
+};
+using Signature = std::array<std::uint8_t, 64>;
+
+/// 64 lower-case hex digits. Says nothing of whether it is a point of the prime-order group.
+std::optional<PublicKey> parse_public_key(std::string_view hex);
+std::string to_hex(const PublicKey& key);
+
+/// A key file's text: 64 lower-case hex digits and one newline (it may be missing). Nothing else.
+using Seed = std::array<std::uint8_t, 32>;
+std::optional<Seed> parse_seed(std::string_view text);
+std::string encode_seed(const Seed& seed);
+/// Overwrites memory in a way that the compiler keeps.
+void wipe(Seed& seed);
+void wipe(std::string& text);
+
+/// Move-only. Its secret lies in memory of its own that is wiped when it ends and does not cross a fork.
+class SigningKey {
+ public:
+  explicit SigningKey(const Seed& seed);
+  SigningKey(SigningKey&&) noexcept;
+  SigningKey& operator=(SigningKey&&) noexcept;
+  ~SigningKey();
+
+  [[nodiscard]] const PublicKey& public_key() const { return public_key_; }
+  [[nodiscard]] Signature sign(std::string_view message) const;
+
+ private:
+  struct Secret;
+  PublicKey public_key_;
+  std::unique_ptr<Secret> secret_;
+};
+
+}  // namespace aegis::audit
