@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// aegis's own lines on stderr. A line that would have to wait is dropped: a client that reads no
+// stderr must not be able to stop the relay. The server's stderr does not pass here, and nothing
+// here ever touches stdout.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "confine/result.h"
+
+namespace aegis::wrap {
+
+/// The longest line, prefix and newline included; the rest is cut off. Up to here a pipe takes a
+/// write whole or not at all (PIPE_BUF), so lines of two processes never mix and POLLOUT promises
+/// that it does not wait.
+inline constexpr std::size_t kMaxLogLine = 4096;
+
+/// Writes "aegis: <line>\n" to stderr, escaped. `line` reads "<doing>: <what>: <why>". Never waits,
+/// never fails.
+void log(std::string_view line);
+void log(const confine::Error& error);
+/// The same to another descriptor, which is looked at during the call only.
+void log_to(int fd, std::string_view line);
+
+/// `text` with whatever could move a terminal's cursor or end the line made visible: control
+/// characters (C0, DEL, C1) and bytes that are no UTF-8 become \n, \t, \r or \xNN.
+std::string escape_controls(std::string_view text);
+
+}  // namespace aegis::wrap
