@@ -149,25 +149,27 @@ class CanonicalReader {
 
  private:
   using Kind = CanonicalFlaw::Kind;
-  struct Level {
+  enum class Next : std::uint8_t { value, separator, end, failed };
+  struct Level {  // an open array or object
     std::uint32_t node = 0;
     std::string_view last_name;
     bool has_members = false;
   };
-  [[nodiscard]] char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+
+  [[nodiscard]] bool at(char wanted) const { return at_ < text_.size() && text_[at_] == wanted; }
+  [[nodiscard]] Kind unexpected() const;
   bool fail(Kind kind);
-  bool unexpected();
+  Next stop(Kind kind);
   CanonicalNode& add(CanonicalNode::Type type, std::size_t begin);
-  bool read_all();
-  bool read_value();
+  Next read_value();
+  Next read_separator();
+  Next open_level(CanonicalNode::Type type);
+  Next close_level();
   bool read_name();
-  bool read_separator();
   bool read_integer();
   bool read_literal(std::string_view word);
   bool read_string(std::string_view& decoded);
   bool read_escape();
-  bool open_level(CanonicalNode::Type type);
-  void close_level();
 
   std::string_view text_;
   std::size_t at_ = 0;
