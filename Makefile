@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 # The commands of the house; each is about one line over a preset of CMakePresets.json. `make help` lists them.
 .DEFAULT_GOAL := release
-.PHONY: release test test-real test-asan check lint format fuzz bench demo cast docs install deb static clean help
+MAKEFLAGS += --no-print-directory
+.PHONY: notes_server release test test-real test-asan check lint format fuzz bench demo cast docs install deb static clean help
 
 JOBS ?= $(shell nproc)
 T ?= 60
@@ -35,11 +36,14 @@ fuzz: ## each fuzz target for T seconds (default 60)
 bench: ## benchmarks of the parts, then of whole sessions
 	@$(call build,bench,bench) && tests/bench/run build-bench
 
-demo: release ## wrap a server, see one call refused, verify the record
+demo: notes_server ## wrap a server, see one call refused, verify the record
 	@tests/demo/demo
 
-cast: release ## record the demo into cast/demo.cast
+cast: notes_server ## record the demo into cast/demo.cast
 	@tests/demo/cast
+
+notes_server: release
+	@cmake --build build --target notes_server
 
 docs: ## check the manual pages and put them, as text, under build/docs
 	@.ci/deps docs && tests/docs/render build/docs
