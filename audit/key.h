@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// Ed25519 keys. A signing key is made from a 32-byte seed that the caller read; nothing here reads a file or a
-// random source.
+// Ed25519 keys. A signing key is made from a 32-byte seed that the caller read; nothing here reads
+// a file or a random source.
 #pragma once
 
 #include <array>
@@ -21,6 +21,18 @@ struct PublicKey {
 };
 using Signature = std::array<std::uint8_t, 64>;
 
+/// Initialises libsodium; false when that fails. It may read the system's random source, so no pure
+/// part calls it: the program's main does, once, before anything else here. Repeating it does
+/// nothing.
+[[nodiscard]] bool init_crypto();
+
+/// Whether `key` is a point of the prime-order group, canonically encoded and not of small order. A
+/// signature is only as good as this: under a key of small order one signature fits many messages.
+bool is_strict_point(const PublicKey& key);
+/// Strict Ed25519 (RFC 8032 with S below the group order; no R or key of small order; no cofactor).
+/// The caller has asked is_strict_point of `key`.
+bool is_signed_by(const PublicKey& key, std::string_view message, const Signature& signature);
+
 /// 64 lower-case hex digits. Says nothing of whether it is a point of the prime-order group.
 std::optional<PublicKey> parse_public_key(std::string_view hex);
 std::string to_hex(const PublicKey& key);
@@ -33,7 +45,9 @@ std::string encode_seed(const Seed& seed);
 void wipe(Seed& seed);
 void wipe(std::string& text);
 
-/// Move-only. Its secret lies in memory of its own that is wiped when it ends and does not cross a fork.
+/// Move-only. Its secret lies in a page of its own: never swapped or dumped where the system
+/// permits that, empty in a forked child, wiped at the end. That page is memory, not I/O; without
+/// one, std::bad_alloc.
 class SigningKey {
  public:
   explicit SigningKey(const Seed& seed);
@@ -46,8 +60,11 @@ class SigningKey {
 
  private:
   struct Secret;
+  struct Release {
+    void operator()(Secret* secret) const noexcept;
+  };
   PublicKey public_key_;
-  std::unique_ptr<Secret> secret_;
+  std::unique_ptr<Secret, Release> secret_;
 };
 
 }  // namespace aegis::audit

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// The Lines of an Agent Action Record, schema version 2, as aegis writes them (docs/record-format.md). Values only:
-// encoding is chain.h's, reading is verify.h's. Views are looked at during the call that takes them.
+// The Lines of an Agent Action Record, schema version 2, as aegis writes them
+// (docs/record-format.md). Values only: encoding is chain.h's, reading is verify.h's. Views are
+// looked at during the call that takes them.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,10 @@ struct Recovered {  // a torn tail that was moved aside before this session
   std::string_view file;  // base name
 };
 
+/// Also written: `emitter` {name "aegis", version}, `profile` "aegis/1", `public_key` and what
+/// every Line has.
 struct Open {
+  std::string_view version;                   // of this program
   std::optional<LineHash> prev_session_tail;  // empty only in a fresh file
   std::string_view session_id;                // 32 lower-case hex digits (128 random bits)
   std::string_view durability;                // "call", "session", "off"
@@ -54,7 +58,8 @@ struct PendingApproval {
 };
 using PolicyStatus = std::variant<Allowed, Denied, RateLimited, PendingApproval>;
 
-/// `empty_grant`: the grant "wrap-passthrough-<call_id>" that names no path, no host and no ceiling.
+/// `empty_grant`: the grant "wrap-passthrough-<call_id>" that names no path, no host and no
+/// ceiling.
 struct GrantedEmpty {};
 struct CapabilityDenied {
   std::string_view reason;

@@ -13,7 +13,8 @@ class Sink {
   Sink& operator=(const Sink&) = delete;
   virtual ~Sink() = default;
 
-  /// Takes one Line with its '\n'. Only queues: that it is written, or durable, is known after the owner's commit.
+  /// Takes one Line with its '\n'. Only queues: that it is written, or durable, is known after the
+  /// owner's commit.
   virtual void append(std::string_view line) = 0;
 };
 

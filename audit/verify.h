@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// The streaming verifier: bytes of a chain file in, a verdict out, in constant memory (docs/record-format.md). Reads no
-// file, no clock; the same bytes give the same report.
+// The streaming verifier: bytes of a chain file in, a verdict out, in constant memory
+// (docs/record-format.md). Reads no file, no clock; the same bytes give the same report.
 #pragma once
 
 #include <cstdint>
