@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// What a frame says in JSON-RPC 2.0: requests, notifications, responses, alone or in a batch, in every MCP
-// revision. Reading decides nothing and changes nothing: views point into the frame or into the reader.
+// What a frame says in JSON-RPC 2.0: requests, notifications, responses, alone or in a batch, in
+// every MCP revision. Reading decides nothing and changes nothing: views point into the frame or
+// into the reader.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +26,9 @@ struct Id {
   [[nodiscard]] bool is_answerable() const { return type == Type::number || type == Type::string; }
 };
 
-/// One text for all spellings of one id: type, then the decoded string or the number without exponent and
-/// superfluous zeros ("1.0", "1e0" and "1" are one number; "\u0041" and "A" one string). Appends to `out`.
+/// One text for all spellings of one id: type, then the decoded string or the number without
+/// exponent and superfluous zeros ("1.0", "1e0" and "1" are one number; "\u0041" and "A" one
+/// string). Appends to `out`.
 void append_id_key(const Id& id, std::string& out);
 
 /// `method` is decoded. `tool` is `params.name`, decoded, when it is a string.
@@ -52,16 +54,17 @@ inline constexpr std::string_view kToolsCall = "tools/call";
 
 /// What one frame holds. Valid until the reader's next read.
 struct Reading {
-  /// Set when the frame has not exactly one certain reading. `messages` is then the best guess: what a lenient
-  /// reader might take from it (last of repeated members), empty when the frame does not tokenise.
+  /// Set when the frame has not exactly one certain reading. `messages` is then the best guess:
+  /// what a lenient reader might take from it (last of repeated members), empty when the frame does
+  /// not tokenise.
   std::optional<json::Defect> defect;
   bool is_batch = false;
   std::span<const Message> messages;
-  /// What a refusal of the whole frame may name: the id of a frame that tokenises and has exactly one top-level
-  /// `id`, a string or a number; absent otherwise (the answer then says null).
+  /// What a refusal of the whole frame may name: the id of a frame that tokenises and has exactly
+  /// one top-level `id`, a string or a number; absent otherwise (the answer then says null).
   Id sole_id;
-  /// Some reader, however lenient, may take this frame for a tools/call. Never false for a frame without a
-  /// defect that holds one.
+  /// Some reader, however lenient, may take this frame for a tools/call. Never false for a frame
+  /// without a defect that holds one.
   bool may_be_call = false;
 };
 
@@ -73,12 +76,12 @@ class MessageReader {
   MessageReader(const MessageReader&) = delete;
   MessageReader& operator=(const MessageReader&) = delete;
 
-  /// A frame from the client, by all of wrap.md's rules ("What the policy cannot read does not pass").
-  /// `frame` may end in '\n' or "\r\n".
+  /// A frame from the client, by all of wrap.md's rules ("What the policy cannot read does not
+  /// pass"). `frame` may end in '\n' or "\r\n".
   Reading read_client(std::string_view frame);
 
-  /// A frame from the server: only as much as is needed to know what it answers. Skips what is nested, does not
-  /// judge UTF-8, names or doubles (the last of repeated members counts).
+  /// A frame from the server: only as much as is needed to know what it answers. Skips what is
+  /// nested, does not judge UTF-8, names or doubles (the last of repeated members counts).
   Reading read_server(std::string_view frame);
 
  private:

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Walks a frame's top level, or each batch element's, and says what it is. One walk serves all
+// three readings: the strict one, the careless one of a frame with a defect, and the shallow one of
+// a server's frame.
+#include "mcp/message.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <vector>
+
+#include "mcp/suspicion.h"
+
+namespace aegis::mcp {
+namespace {
+
+using json::Defect;
+using json::Rules;
+using json::Type;
+using json::Value;
+
+/// Names that decide what a frame is and whom it calls (wrap.md, "Enforcement").
+constexpr std::array<std::string_view, 8> kDeciding{
+    "jsonrpc", "id", "method", "params", "name", "arguments", "_meta", "task"};
+
+/// Scratch that one huge frame needed is not kept for the next.
+constexpr std::size_t kKeptMessages = 1024;
+
+/// How a frame is read.
+struct Manner {
+  Rules rules;
+  bool reads_params;
+};
+constexpr Manner kStrict{Rules::strict, true};
+constexpr Manner kCareless{Rules::lenient, true};
+constexpr Manner kShallow{Rules::lenient, false};
+
+/// The members of one message as they come; the last of each counts.
+struct Draft {
+  std::size_t offset = 0;
+  std::size_t ids = 0;
+  Id id;
+  std::optional<Value> method;
+  bool has_outcome = false;  // `result` or `error`
+  bool has_error = false;
+  std::optional<json::Text> tool;
+  Id cancelled;
+};
+
+Id make_id(const Value& value) {
+  switch (value.type) {
+    case Type::number:
+      return {Id::Type::number, value.lexeme};
+    case Type::string:
+      return {Id::Type::string, value.lexeme};
+    case Type::null:
+      return {Id::Type::null, value.lexeme};
+    case Type::object:
+    case Type::array:
+    case Type::boolean:
+      break;
+  }
+  return {Id::Type::other, value.lexeme};
+}
+
+/// What a strict reader asks of a message beyond what makes it one.
+bool has_strict_form(const Draft& draft) {
+  if (draft.method) return !draft.has_outcome && (draft.ids == 0 || draft.id.is_answerable());
+  // An error may answer what could not be read, and so have no id to name.
+  if (draft.ids == 0) return draft.has_error;
+  return draft.id.type != Id::Type::other;
+}
+
+bool is_call(const Message& message) {
+  if (const auto* request = std::get_if<Request>(&message)) return request->method == kToolsCall;
+  if (const auto* notification = std::get_if<Notification>(&message)) {
+    return notification->method == kToolsCall;
+  }
+  return false;
+}
+
+/// The '\n' that ends a frame and one '\r' before it are framing, not content to judge.
+std::string_view strip_line_end(std::string_view frame) {
+  if (frame.ends_with('\n')) frame.remove_suffix(1);
+  if (frame.ends_with('\r')) frame.remove_suffix(1);
+  return frame;
+}
+
+bool is_header_line(std::string_view text) {
+  std::string start{text.substr(0, 15)};
+  for (char& letter : start) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + 0x20);
+  }
+  return start.starts_with("content-length:") || start.starts_with("content-type:");
+}
+
+/// Lines that are no attempt at a message: blank ones, and the framing of LSP, which some clients
+/// try.
+std::optional<Defect::Kind> find_line_defect(std::string_view text) {
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return Defect::Kind::empty;
+  if ((text[0] == 'C' || text[0] == 'c') && is_header_line(text))
+    return Defect::Kind::content_length;
+  return std::nullopt;
+}
+
+}  // namespace
+
+struct MessageReader::State {
+  json::Scanner scanner;
+  Manner manner = kStrict;
+  std::vector<Message> messages;
+  std::optional<Defect> defect;
+  bool is_batch = false;
+  Id sole_id;
+  std::deque<std::string> texts;  // decoded strings; views into them must stay, as a deque's do
+  std::size_t texts_used = 0;
+  std::string scratch;
+
+  void read(std::string_view frame, Manner how);
+  void read_batch();
+  void read_message(Draft& draft);
+  void read_params(Draft& draft);
+  void take_member(json::Text name, Draft& draft);
+  Message classify(const Draft& draft);
+  void add_malformed(Defect::Kind kind, std::size_t offset);
+  bool is_named(json::Text name, std::string_view wanted);
+  std::string_view keep(json::Text text);
+  void keep_certain_id();
+  void forget();
+};
+
+void MessageReader::State::forget() {
+  messages.clear();
+  if (messages.capacity() > kKeptMessages) messages.shrink_to_fit();
+  if (texts.size() > kKeptMessages) texts.clear();
+  texts_used = 0;
+  defect.reset();
+  is_batch = false;
+  sole_id = {};
+}
+
+void MessageReader::State::read(std::string_view frame, Manner how) {
+  forget();
+  manner = how;
+  scanner.start(frame, how.rules);
+  const std::optional<Type> type = scanner.peek();
+  if (type == Type::object) {
+    Draft draft;
+    read_message(draft);
+    if (draft.ids == 1 && draft.id.is_answerable()) sole_id = draft.id;
+  } else if (type == Type::array) {
+    is_batch = true;
+    read_batch();
+  } else if (Value value; type && scanner.take(value)) {
+    add_malformed(Defect::Kind::not_a_message, 0);
+  }
+  scanner.finish();
+  if (!defect) defect = scanner.defect();
+  if (!scanner.defect()) return;
+  messages.clear();
+  sole_id = {};
+}
+
+void MessageReader::State::read_batch() {
+  scanner.enter_array();
+  while (!defect && scanner.next_element()) {
+    const std::optional<Type> type = scanner.peek();
+    const std::size_t offset = scanner.offset();
+    if (type == Type::object) {
+      Draft draft;
+      read_message(draft);
+    } else if (Value value; type && scanner.take(value)) {
+      add_malformed(type == Type::array ? Defect::Kind::nested_batch : Defect::Kind::not_a_message,
+                    offset);
+    }
+  }
+  if (messages.empty()) add_malformed(Defect::Kind::not_a_message, 0);
+}
+
+void MessageReader::State::read_message(Draft& draft) {
+  draft.offset = scanner.offset();
+  scanner.enter_object(kDeciding);
+  for (json::Text name; scanner.next_member(name);)
+    take_member(name, draft);
+  if (scanner.defect()) return;
+  const Message message = classify(draft);
+  const auto* bad = std::get_if<Malformed>(&message);
+  if (bad != nullptr) {
+    add_malformed(bad->defect.kind, bad->defect.offset);
+  } else {
+    messages.push_back(message);
+  }
+}
+
+/// Steps over the value of the member `name`, and keeps it when it decides something.
+void MessageReader::State::take_member(json::Text name, Draft& draft) {
+  if (manner.reads_params && is_named(name, "params")) {
+    draft.tool.reset();
+    draft.cancelled = {};
+    if (scanner.peek() == Type::object) {
+      read_params(draft);
+      return;
+    }
+  }
+  Value value;
+  if (!scanner.take(value)) return;
+  if (is_named(name, "id")) {
+    draft.id = make_id(value);
+    ++draft.ids;
+  } else if (is_named(name, "method")) {
+    draft.method = value;
+  } else if (is_named(name, "error")) {
+    draft.has_outcome = draft.has_error = true;
+  } else if (is_named(name, "result")) {
+    draft.has_outcome = true;
+  }
+}
+
+void MessageReader::State::read_params(Draft& draft) {
+  scanner.enter_object(kDeciding);
+  Value value;
+  for (json::Text name; scanner.next_member(name) && scanner.take(value);) {
+    if (is_named(name, "name")) {
+      draft.tool.reset();
+      if (value.type == Type::string) draft.tool = value.text();
+    } else if (is_named(name, "requestId")) {
+      draft.cancelled = make_id(value);
+    }
+  }
+}
+
+Message MessageReader::State::classify(const Draft& draft) {
+  const auto not_a_message = Malformed{{Defect::Kind::not_a_message, draft.offset}};
+  if (manner.rules == Rules::strict && !has_strict_form(draft)) return not_a_message;
+  if (!draft.method) {
+    return draft.has_outcome ? Message{Response{draft.id}} : Message{not_a_message};
+  }
+  if (draft.method->type != Type::string) return not_a_message;
+  const std::string_view method = keep(draft.method->text());
+  std::optional<std::string_view> tool;
+  if (draft.tool) tool = keep(*draft.tool);
+  // A reader whose strings end at a NUL would see another method, or another tool, than this one
+  // does.
+  const bool has_nul = method.find('\0') != std::string_view::npos ||
+                       (tool && tool->find('\0') != std::string_view::npos);
+  if (has_nul && manner.rules == Rules::strict) return Malformed{{Defect::Kind::nul, draft.offset}};
+  if (draft.ids == 0) return Notification{method, tool, draft.cancelled};
+  return Request{draft.id, method, tool};
+}
+
+/// An id with raw control characters or bad UTF-8 would make our answer as bad as the frame.
+void MessageReader::State::keep_certain_id() {
+  if (sole_id.type == Id::Type::absent) return;
+  Value value;
+  scanner.start(sole_id.lexeme, Rules::strict);
+  if (!scanner.take(value)) sole_id = {};
+}
+
+/// Under the strict rules one bad message is the whole frame's defect.
+void MessageReader::State::add_malformed(Defect::Kind kind, std::size_t offset) {
+  if (manner.rules == Rules::lenient) {
+    messages.push_back(Malformed{{kind, offset}});
+  } else if (!defect) {
+    defect = Defect{kind, offset};
+  }
+}
+
+bool MessageReader::State::is_named(json::Text name, std::string_view wanted) {
+  if (!name.has_escapes) return name.raw == wanted;
+  scratch.clear();
+  json::append_decoded(name.raw, scratch);
+  return scratch == wanted;
+}
+
+std::string_view MessageReader::State::keep(json::Text text) {
+  if (!text.has_escapes) return text.raw;
+  if (texts_used == texts.size()) texts.emplace_back();
+  std::string& kept = texts[texts_used++];
+  kept.clear();
+  json::append_decoded(text.raw, kept);
+  return kept;
+}
+
+MessageReader::MessageReader() : state_(std::make_unique<State>()) {}
+MessageReader::~MessageReader() = default;
+
+Reading MessageReader::read_client(std::string_view frame) {
+  State& state = *state_;
+  const std::string_view text = strip_line_end(frame);
+  if (const auto kind = find_line_defect(text)) {
+    state.forget();
+    const bool may_be_call = *kind != Defect::Kind::empty && may_hold_call(text, Extent::piece);
+    return {Defect{*kind, 0}, false, {}, {}, may_be_call};
+  }
+  state.read(text, kStrict);
+  if (!state.defect) {
+    const bool has_call = std::any_of(state.messages.begin(), state.messages.end(), is_call);
+    return {std::nullopt, state.is_batch, state.messages, state.sole_id, has_call};
+  }
+  const Defect defect = *state.defect;
+  state.read(text, kCareless);
+  const Extent extent = state.defect ? Extent::piece : Extent::whole;
+  state.keep_certain_id();
+  return {defect, state.is_batch, state.messages, state.sole_id, may_hold_call(text, extent)};
+}
+
+Reading MessageReader::read_server(std::string_view frame) {
+  State& state = *state_;
+  const std::string_view text = strip_line_end(frame);
+  state.read(text, kShallow);
+  return {state.defect, state.is_batch, state.messages, {}, false};
+}
+
+}  // namespace aegis::mcp
