@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// The frames that aegis itself sends to a client: refusals of a call, as a JSON-RPC error or as a tool result.
+// The frames that aegis itself sends to a client: refusals of a call, as a JSON-RPC error or as a
+// tool result.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +27,8 @@ enum class RefusalCode : std::uint8_t {
 /// "POLICY_DENIED" and so on.
 std::string_view to_string(RefusalCode code);
 
-/// error: JSON-RPC error -32042. result: a tool result with isError, for hosts that retry on -32042 or hide
-/// protocol errors from the model.
+/// error: JSON-RPC error -32042. result: a tool result with isError, for hosts that retry on -32042
+/// or hide protocol errors from the model.
 enum class RefuseAs : std::uint8_t { error, result };
 
 struct Refusal {
@@ -36,7 +37,8 @@ struct Refusal {
   std::string_view message;  // valid UTF-8
 };
 
-/// One frame with its '\n'. A refusal whose id is not answerable is always an error, whatever `as` says.
+/// One frame with its '\n'. A refusal whose id is not answerable is always an error, whatever `as`
+/// says.
 std::string encode_refusal(const Refusal& refusal, RefuseAs as);
 /// One array frame with its '\n' that answers a whole batch; empty when there is nothing to answer.
 std::string encode_batch_refusal(std::span<const Refusal> refusals, RefuseAs as);
