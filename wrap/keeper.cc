@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// See keeper.h. Nothing here allocates after the fork but what readdir(3) does.
+#include "wrap/keeper.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+namespace aegis::wrap {
+namespace {
+
+constexpr int kFirstOwnFd = 3;
+constexpr int kAllFds = 0x7fffffff;
+
+/// close_range(2), Linux 5.9; glibc 2.34 wraps it, the kernel may lack it.
+void close_from(int first, int last) noexcept {
+  if (first > last) return;
+  if (::syscall(SYS_close_range, static_cast<unsigned>(first), static_cast<unsigned>(last), 0U) ==
+      0)
+    return;
+  const long most = ::sysconf(_SC_OPEN_MAX);
+  for (int fd = first; fd <= last && fd < most; ++fd)
+    ::close(fd);
+}
+
+/// What a program expects at its start: every signal at its default, none blocked.
+void reset_signals() noexcept {
+  struct sigaction standard = {};
+  standard.sa_handler = SIG_DFL;
+  for (int number = 1; number < NSIG; ++number)
+    ::sigaction(number, &standard, nullptr);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+void report(int control, KeeperReport::Kind kind, std::int32_t value) noexcept {
+  const KeeperReport report{kind, value};
+  // Aegis gone: the next poll says so.
+  static_cast<void>(::send(control, &report, sizeof report, MSG_NOSIGNAL));
+}
+
+/// In the server's process, between fork and exec: answers with an errno on `failure`, or not at
+/// all.
+[[noreturn]] void become_server(const KeeperEnds& ends,
+                                int failure,
+                                pid_t keeper,
+                                char* const* argv) noexcept {
+  reset_signals();
+  // Only the first process gets it, and only while the keeper's one thread lives: a second string
+  // beside the keeper's own clean-up, for a server that kills the keeper.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  const bool is_orphan = ::getppid() != keeper;
+  const bool is_ready = !is_orphan && ::setpgid(0, 0) == 0 &&
+                        ::dup2(ends.input.get(), STDIN_FILENO) >= 0 &&
+                        ::dup2(ends.output.get(), STDOUT_FILENO) >= 0 &&
+                        ::dup2(ends.errors.get(), STDERR_FILENO) >= 0;
+  if (is_ready) {
+    // The failure pipe stays until exec closes it.
+    close_from(kFirstOwnFd, failure - 1);
+    close_from(failure + 1, kAllFds);
+    ::execvp(argv[0], argv);
+  }
+  const std::int32_t why = errno;
+  static_cast<void>(!::write(failure, &why, sizeof why));
+  ::_exit(127);
+}
+
+/// Starts the server and waits until its program runs or cannot. Returns its pid, or -1 with the
+/// reason reported.
+pid_t start_server(KeeperEnds& ends, char* const* argv) noexcept {
+  int failure[2];
+  const pid_t keeper = ::getpid();
+  pid_t server = -1;
+  std::int32_t why = 0;
+  if (::pipe2(failure, O_CLOEXEC) != 0 || (server = ::fork()) < 0) {
+    why = errno;
+  } else if (server == 0) {
+    become_server(ends, failure[1], keeper, argv);
+  }
+  // With a copy of a pipe's end here, its reader would never see the end.
+  ends.input.reset();
+  ends.output.reset();
+  ends.errors.reset();
+  if (server > 0) {
+    ::close(failure[1]);
+    while (::read(failure[0], &why, sizeof why) < 0 && errno == EINTR) {
+    }
+    ::close(failure[0]);
+  }
+  report(ends.control.get(), KeeperReport::Kind::executed, why);
+  return why == 0 ? server : -1;
+}
+
+/// Whether `pid` is a child of this process, as /proc/<pid>/stat tells (proc(5): the 4th field,
+/// after the last ')').
+bool is_child(const char* pid) noexcept {
+  char path[64];
+  char text[512];
+  std::snprintf(path, sizeof path, "/proc/%s/stat", pid);
+  const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const ssize_t size = ::read(fd, text, sizeof text - 1);
+  ::close(fd);
+  if (size <= 0) return false;
+  text[size] = '\0';
+  const char* name_end = std::strrchr(text, ')');
+  if (name_end == nullptr || std::strlen(name_end) < 4) return false;
+  return ::strtol(name_end + 4, nullptr, 10) == ::getpid();
+}
+
+/// Kills each child and its process group. A child that is not reaped keeps its pid, so no stranger
+/// can be hit; and its group is of this session, which holds only descendants.
+void kill_child(pid_t pid) noexcept {
+  const pid_t group = ::getpgid(pid);
+  if (group > 0 && group != ::getpgrp()) ::kill(-group, SIGKILL);
+  ::kill(pid, SIGKILL);
+}
+
+void kill_children() noexcept {
+  DIR* processes = ::opendir("/proc");
+  if (processes == nullptr) return;
+  while (const dirent* entry = ::readdir(processes)) {
+    if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
+    if (is_child(entry->d_name))
+      kill_child(static_cast<pid_t>(::strtol(entry->d_name, nullptr, 10)));
+  }
+  ::closedir(processes);
+}
+
+/// Until no descendant is left. Killing a child makes its children ours (PR_SET_CHILD_SUBREAPER,
+/// Linux 3.4), so each round reaches one generation deeper; whole process groups go at once, which
+/// a fork cannot outrun.
+void kill_descendants(pid_t server) noexcept {
+  if (server > 0) ::kill(-server, SIGKILL);
+  for (;;) {
+    const pid_t reaped = ::waitpid(-1, nullptr, WNOHANG);
+    if (reaped < 0 && errno == ECHILD) return;
+    if (reaped > 0) continue;
+    kill_children();
+    // Each of them is dying: at least one can be waited for.
+    if (::waitpid(-1, nullptr, 0) < 0 && errno == ECHILD) return;
+  }
+}
+
+/// Reaps all that has ended; says so when the server is among it.
+void reap(int control, pid_t& server) noexcept {
+  int status = 0;
+  for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0;
+       pid = ::waitpid(-1, &status, WNOHANG)) {
+    if (pid != server) continue;
+    server = -1;
+    report(control, KeeperReport::Kind::ended, status);
+  }
+}
+
+/// Makes this fork of aegis a keeper: own session, sub-reaper, nothing of aegis's open.
+void settle_in(KeeperEnds& ends) noexcept {
+  ::setsid();
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::prctl(PR_SET_NAME, "aegis-keeper");
+  // The server must not read or stop it through ptrace(2) or /proc.
+  ::prctl(PR_SET_DUMPABLE, 0);
+  // The client waits for the end of these, and would wait for the keeper too.
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (null >= 0) ::dup2(null, fd);
+  }
+  int kept[] = {ends.input.get(), ends.output.get(), ends.errors.get(), ends.control.get()};
+  int first = kFirstOwnFd;
+  for (int round = 0; round < 4; ++round) {
+    int next = kAllFds;
+    for (const int fd : kept) {
+      if (fd >= first && fd < next) next = fd;
+    }
+    if (next == kAllFds) break;
+    close_from(first, next - 1);
+    first = next + 1;
+  }
+  close_from(first, kAllFds);
+}
+
+}  // namespace
+
+void run_keeper(KeeperEnds ends, char* const* argv) noexcept {
+  settle_in(ends);
+  reset_signals();
+  sigset_t all;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  sigset_t child;
+  ::sigemptyset(&child);
+  ::sigaddset(&child, SIGCHLD);
+  const int children = ::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+
+  pid_t server = -1;
+  pid_t group = -1;
+  pollfd watched[] = {{ends.control.get(), POLLIN, 0}, {children, POLLIN, 0}};
+  for (;;) {
+    if (::poll(watched, 2, -1) < 0 && errno != EINTR) break;
+    if ((watched[1].revents & POLLIN) != 0) {
+      signalfd_siginfo ignored;
+      while (::read(children, &ignored, sizeof ignored) > 0) {
+      }
+      reap(ends.control.get(), server);
+    }
+    if (watched[0].revents == 0) continue;
+    KeeperOrder order = KeeperOrder::kill;
+    if (::recv(ends.control.get(), &order, sizeof order, 0) != sizeof order) break;
+    if (order == KeeperOrder::kill) break;
+    if (order == KeeperOrder::start && group < 0) group = server = start_server(ends, argv);
+    if (order == KeeperOrder::terminate && group > 0) ::kill(-group, SIGTERM);
+  }
+  kill_descendants(group);
+  ::_exit(0);
+}
+
+}  // namespace aegis::wrap

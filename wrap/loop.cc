@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// The wake-ups and the end of a session. How bytes are read and written is in loop_transfer.cc.
+#include "wrap/loop.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <utility>
+
+#include "wrap/limits.h"
+#include "wrap/log.h"
+
+namespace aegis::wrap {
+namespace {
+
+constexpr int kSignalBase = 128;  // a shell's exit code for a death by signal
+constexpr int kAegisFailed = 125;
+constexpr std::uint64_t kNanosecondsPerSecond = 1'000'000'000;
+constexpr std::uint64_t kNanosecondsPerMillisecond = 1'000'000;
+
+std::uint64_t read_clock(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * kNanosecondsPerSecond +
+         static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+Moment moment() {
+  constexpr std::uint64_t kNanosecondsPerMicrosecond = 1'000;
+  return {read_clock(CLOCK_MONOTONIC),
+          audit::UnixMicros{
+              static_cast<std::int64_t>(read_clock(CLOCK_REALTIME) / kNanosecondsPerMicrosecond)}};
+}
+
+std::uint64_t nanoseconds(std::chrono::milliseconds span) {
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(span).count());
+}
+
+}  // namespace
+
+Loop::Loop(LoopParts parts, LoopOptions options)
+    : session_(parts.session),
+      record_(parts.record),
+      server_(parts.server),
+      options_(std::move(options)),
+      client_in_(Stream::inherited(STDIN_FILENO)),
+      client_out_(Stream::inherited(STDOUT_FILENO)),
+      errors_out_(Stream::inherited(STDERR_FILENO)),
+      server_in_(Stream::own(std::move(server_.input()))),
+      server_out_(Stream::own(std::move(server_.output()))),
+      server_errors_(Stream::own(std::move(server_.errors()))),
+      to_server_(options_.max_frame),
+      to_client_(options_.max_frame) {}
+
+struct Loop::Ready {
+  short client_in, client_out, server_in, server_out, server_errors, errors_out, signals, keeper;
+};
+
+int Loop::run() {
+  now_ = moment();
+  // A named pipe without a writer shows no end of input to poll(2) (pipe(7), fifo(7)); a read does.
+  if (client_in_.is_nonblocking()) read_client();
+  while (!is_done()) {
+    const Ready ready = wait();
+    now_ = moment();
+    if (ready.signals != 0) on_signals();
+    if (ready.keeper != 0) on_keeper();
+    if ((ready.client_out & (POLLERR | POLLHUP | POLLNVAL)) != 0) client_gone();
+    if (ready.server_out != 0) read_server();
+    if (ready.client_in != 0) read_client();
+    if (ready.server_errors != 0) read_errors();
+    write_client();
+    write_server();
+    write_errors();
+    update_record();
+    on_deadline();
+  }
+  seal(server_ended_ ? Ending::server_ended : ending_);
+  server_.kill();
+  if (!server_.wait_for_keeper(kKeeperWait))
+    log("wrap: ending the server: some of its processes are still ending");
+  if (stop_signal_) return kSignalBase + *stop_signal_;
+  if (server_ended_ && server_ended_->wait_status) return exit_code_of(*server_ended_->wait_status);
+  return kAegisFailed;
+}
+
+Loop::Ready Loop::wait() {
+  const auto when = [](bool wanted, const Stream& stream, short events) {
+    return pollfd{wanted ? stream.fd() : -1, events, 0};
+  };
+  const short client_events = to_client_.front().empty() ? 0 : POLLOUT;
+  std::array<pollfd, 8> watched{
+      when(wants_client(), client_in_, POLLIN),
+      // Without an event asked for, it still tells that the client's reading end is gone.
+      when(true, client_out_, client_events),
+      when(!to_server_.front().empty(), server_in_, POLLOUT),
+      when(wants_server(), server_out_, POLLIN),
+      when(errors_.empty(), server_errors_, POLLIN),
+      when(!errors_.empty(), errors_out_, POLLOUT),
+      pollfd{options_.signals.get(), POLLIN, 0},
+      pollfd{server_ended_ ? -1 : server_.control_fd(), POLLIN, 0},
+  };
+  const int count = ::poll(watched.data(), watched.size(), timeout_ms());
+  if (count <= 0) return {};  // EINTR cannot be: every handled signal is blocked
+  return {watched[0].revents,
+          watched[1].revents,
+          watched[2].revents,
+          watched[3].revents,
+          watched[4].revents,
+          watched[5].revents,
+          watched[6].revents,
+          watched[7].revents};
+}
+
+int Loop::timeout_ms() const {
+  std::optional<std::uint64_t> next = deadline_ns_;
+  if (sync_deadline_ns_) next = std::min(next.value_or(UINT64_MAX), *sync_deadline_ns_);
+  if (!next) return -1;
+  const std::uint64_t now = read_clock(CLOCK_MONOTONIC);
+  if (*next <= now) return 0;
+  // Rounded up: waking before the deadline would only spin.
+  return static_cast<int>((*next - now + kNanosecondsPerMillisecond - 1) /
+                          kNanosecondsPerMillisecond);
+}
+
+bool Loop::is_done() const {
+  if (!server_ended_) return is_abandoned_;
+  const bool is_read = !server_out_.is_open() && !server_errors_.is_open();
+  const bool is_delivered = !client_out_.is_open() || to_client_.queued() == 0;
+  const bool is_told = !errors_out_.is_open() || errors_.empty() || stop_signal_;
+  return (is_read || is_abandoned_) && is_delivered && is_told;
+}
+
+void Loop::on_signals() {
+  signalfd_siginfo info{};
+  while (::read(options_.signals.get(), &info, sizeof info) == sizeof info) {
+    if (info.ssi_signo == SIGHUP) {
+      if (options_.reload_policy) options_.reload_policy();
+    } else {
+      stop(static_cast<int>(info.ssi_signo));
+    }
+  }
+}
+
+/// Nothing more is relayed; the record is sealed now, while the server is still ending.
+void Loop::stop(int signal) {
+  if (stop_signal_) {
+    server_.kill();
+    set_phase(Phase::killed);
+    return;
+  }
+  stop_signal_ = signal;
+  client_in_.close();
+  client_out_.close();
+  to_client_.discard();
+  to_server_.discard();
+  session_.client_gone();
+  seal(Ending::stopped);
+  server_in_.close();
+  if (phase_ == Phase::killed) return;
+  server_.terminate();
+  set_phase(Phase::ending);
+}
+
+void Loop::on_keeper() {
+  server_ended_ = server_.next_report();
+  if (!server_ended_) return;
+  if (!server_ended_->wait_status) {
+    log("wrap: watching the server: its keeper process was killed, so the server was ended");
+  }
+  to_server_.discard();
+  client_in_.close();
+  server_in_.close();
+}
+
+/// The server has ended: once its last words are read, what it left behind is killed, so that its
+/// pipes end too.
+void Loop::finish_server() {
+  if (!server_ended_ || phase_ == Phase::killed) return;
+  is_output_drained_ = false;
+  while (server_out_.is_open() && !is_output_drained_ && wants_server())
+    read_server();
+  if (server_out_.is_open() && !is_output_drained_) return;  // until the client has read some
+  server_.kill();
+  set_phase(Phase::killed);
+}
+
+/// Phases only advance.
+void Loop::set_phase(Phase phase) {
+  if (phase <= phase_) return;
+  phase_ = phase;
+  arm_deadline();
+}
+
+void Loop::arm_deadline() {
+  switch (phase_) {
+    case Phase::relaying:
+      deadline_ns_.reset();
+      break;
+    case Phase::draining:
+      deadline_ns_ = now_.mono_ns + nanoseconds(options_.grace);
+      break;
+    case Phase::ending:
+      deadline_ns_ = now_.mono_ns + nanoseconds(kKillDelay);
+      break;
+    case Phase::killed:
+      deadline_ns_ = now_.mono_ns + nanoseconds(kKeeperWait);
+      break;
+  }
+}
+
+void Loop::on_deadline() {
+  finish_server();
+  if (!deadline_ns_ || now_.mono_ns < *deadline_ns_) return;
+  switch (phase_) {
+    case Phase::relaying:
+      break;
+    case Phase::draining:
+      if (!session_.is_sealed() && session_.in_flight() > 0) {
+        log("wrap: ending the server: it did not answer within the grace after its client closed "
+            "(--grace)");
+      }
+      seal(ending_ == Ending::client_closed ? Ending::grace_ran_out : ending_);
+      server_.terminate();
+      set_phase(Phase::ending);
+      break;
+    case Phase::ending:
+      server_.kill();
+      set_phase(Phase::killed);
+      break;
+    case Phase::killed:
+      is_abandoned_ = true;
+      deadline_ns_.reset();
+      break;
+  }
+}
+
+/// No more frames of the client can come.
+void Loop::client_closed(Ending ending) {
+  client_in_.close();
+  if (phase_ != Phase::relaying) return;
+  ending_ = ending;
+  set_phase(Phase::draining);
+}
+
+/// The client reads no more: what it was to get is thrown away, and answers are only recorded.
+void Loop::client_gone() {
+  client_out_.close();
+  to_client_.discard();
+  session_.client_gone();
+  client_closed(Ending::client_closed);
+}
+
+void Loop::seal(Ending ending) {
+  if (session_.is_sealed()) return;
+  if (ending == Ending::server_ended && server_ended_ && server_ended_->wait_status &&
+      WIFSIGNALED(*server_ended_->wait_status) && WTERMSIG(*server_ended_->wait_status) == SIGSYS) {
+    ending = Ending::server_trapped;
+  }
+  session_.delivered(to_client_.written_total(), now_);
+  session_.seal(ending, now_);
+  commit(options_.durability == Durability::off ? Force::written : Force::synced);
+  sync_deadline_ns_.reset();
+}
+
+}  // namespace aegis::wrap

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Moves the bytes: one thread, one poll(2) over client, server, its stderr, the keeper and signals.
+// It knows no JSON; what a frame means and what goes on the record is the session's. It decides
+// when to sync, and how a session ends.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "confine/fd.h"
+#include "wrap/audit_file.h"
+#include "wrap/relay.h"
+#include "wrap/server.h"
+#include "wrap/session.h"
+#include "wrap/stdio.h"
+
+namespace aegis::wrap {
+
+/// When an intent counts as recorded (wrap.md).
+enum class Durability : std::uint8_t {
+  call,     // synced before its frame goes on
+  session,  // written before, synced within kSyncDelay
+  off,      // written before, only the `open` Line is ever synced
+};
+enum class StrictStdout : std::uint8_t { no, yes };
+
+/// What the loop works on; all of it outlives the loop.
+struct LoopParts {
+  Session& session;
+  AuditFile& record;
+  Server& server;
+};
+
+struct LoopOptions {
+  Durability durability = Durability::call;
+  StrictStdout strict_stdout = StrictStdout::no;
+  std::chrono::milliseconds grace{};
+  std::size_t max_frame = 0;                 // bytes
+  confine::Fd signals;                       // signalfd of SIGTERM, SIGINT and SIGHUP
+  confine::Fd stderr_log;                    // open when the server's stderr is to be teed
+  std::function<void()> reload_policy = {};  // on SIGHUP; may be empty
+};
+
+class Loop {
+ public:
+  Loop(LoopParts parts, LoopOptions options);
+  /// Until the server is gone and all is delivered and sealed. Returns aegis's exit code.
+  int run();
+
+ private:
+  enum class Phase : std::uint8_t {
+    relaying,
+    draining,  // the client is gone or has ended its input; the deadline is the grace
+    ending,    // the server was sent SIGTERM; the deadline is the kill
+    killed,    // all descendants were sent SIGKILL; the deadline is when to go without them
+  };
+  struct Ready;
+
+  Ready wait();
+  [[nodiscard]] int timeout_ms() const;
+  [[nodiscard]] bool is_done() const;
+
+  void on_signals();
+  void stop(int signal);
+  void on_keeper();
+  void on_deadline();
+  void set_phase(Phase phase);
+  void arm_deadline();
+  void client_closed(Ending ending);
+  void client_gone();
+  void finish_server();
+  void seal(Ending ending);
+
+  void read_client();
+  void judge_client_frames();
+  void settle_client_frames();
+  void read_server();
+  void judge_server_frames();
+  void judge_server_frame(std::string_view frame);
+  void read_errors();
+  void write_server();
+  void write_client();
+  void write_errors();
+
+  bool commit(Force force);
+  void update_record();
+  [[nodiscard]] bool wants_client() const;
+  [[nodiscard]] bool wants_server() const;
+
+  Session& session_;
+  AuditFile& record_;
+  Server& server_;
+  LoopOptions options_;
+
+  Stream client_in_;
+  Stream client_out_;
+  Stream errors_out_;
+  Stream server_in_;
+  Stream server_out_;
+  Stream server_errors_;
+  Relay to_server_;
+  Relay to_client_;
+  std::string errors_;  // the server's stderr on its way
+
+  Moment now_{};
+  Phase phase_ = Phase::relaying;
+  Ending ending_ = Ending::client_closed;          // why the phase is not relaying
+  std::optional<std::uint64_t> deadline_ns_;       // of the phase
+  std::optional<std::uint64_t> sync_deadline_ns_;  // of Lines not yet synced
+  std::optional<Server::Ended> server_ended_;
+  std::optional<int> stop_signal_;
+  bool is_output_drained_ = false;  // nothing was left in the server's pipe when last read
+  bool is_abandoned_ = false;       // some descendant outlived SIGKILL, or the keeper was killed
+  bool is_open_synced_ = false;
+  bool is_record_failing_ = false;
+};
+
+}  // namespace aegis::wrap

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// What the loop does with a descriptor that is ready, and when the record is written and synced.
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "wrap/limits.h"
+#include "wrap/log.h"
+#include "wrap/loop.h"
+
+namespace aegis::wrap {
+
+bool Loop::wants_client() const {
+  return to_server_.queued() < kQueueLimit && to_client_.queued_own() < kReplyLimit;
+}
+
+bool Loop::wants_server() const {
+  return to_client_.queued() < kQueueLimit && errors_.size() < kQueueLimit;
+}
+
+void Loop::read_client() {
+  const Transfer got = client_in_.read(to_server_.room());
+  switch (got.kind) {
+    case Transfer::Kind::later:
+      return;
+    case Transfer::Kind::moved:
+      to_server_.filled(got.count);
+      judge_client_frames();
+      return;
+    case Transfer::Kind::failed:
+      log(std::string("wrap: reading from the client: ") + std::strerror(got.code));
+      [[fallthrough]];
+    case Transfer::Kind::closed:
+      if (const auto frame = to_server_.last_frame()) {
+        to_server_.judge(session_.client_frame(*frame, now_));
+        settle_client_frames();
+      }
+      client_closed(Ending::client_closed);
+      return;
+  }
+}
+
+void Loop::judge_client_frames() {
+  // A disk that was full may have room again; only then may intents be appended.
+  if (is_record_failing_) commit(Force::written);
+  while (const auto frame = to_server_.next_frame())
+    to_server_.judge(session_.client_frame(*frame, now_));
+  settle_client_frames();
+  if (!to_server_.is_oversize()) return;
+  log("wrap: reading from the client: a frame is longer than " +
+      std::to_string(options_.max_frame) +
+      " bytes, so nothing more is relayed to the server; --max-frame raises the limit");
+  client_closed(Ending::client_oversize);
+}
+
+/// One commit for all the intents that one read brought.
+void Loop::settle_client_frames() {
+  if (session_.needs_record()) {
+    const bool is_synced = options_.durability == Durability::call || !is_open_synced_;
+    if (commit(is_synced ? Force::synced : Force::written)) {
+      is_open_synced_ = true;
+      session_.recorded();
+      to_server_.settle(Recorded::yes);
+    } else {
+      session_.unrecorded(now_);
+      to_server_.settle(Recorded::no);
+    }
+  }
+  to_client_.insert(session_.take_replies());
+}
+
+void Loop::read_server() {
+  const Transfer got = server_out_.read(to_client_.room());
+  is_output_drained_ = got.kind != Transfer::Kind::moved;
+  switch (got.kind) {
+    case Transfer::Kind::later:
+      return;
+    case Transfer::Kind::moved:
+      to_client_.filled(got.count);
+      judge_server_frames();
+      return;
+    case Transfer::Kind::failed:
+      log(std::string("wrap: reading from the server: ") + std::strerror(got.code));
+      [[fallthrough]];
+    case Transfer::Kind::closed:
+      if (const auto frame = to_client_.last_frame()) judge_server_frame(*frame);
+      server_out_.close();
+      return;
+  }
+}
+
+void Loop::judge_server_frames() {
+  while (const auto frame = to_client_.next_frame())
+    judge_server_frame(*frame);
+  if (!to_client_.is_oversize()) return;
+  log("wrap: reading from the server: a frame is longer than " +
+      std::to_string(options_.max_frame) +
+      " bytes, so nothing more is relayed to the client; --max-frame raises the limit");
+  server_out_.close();
+  client_closed(Ending::server_oversize);
+}
+
+void Loop::judge_server_frame(std::string_view frame) {
+  const bool is_relayed = client_out_.is_open();
+  const bool is_strict = options_.strict_stdout == StrictStdout::yes;
+  const Session::ServerFrame seen =
+      session_.server_frame(frame,
+                            to_client_.queued_total() + frame.size(),
+                            is_strict ? Session::JudgeJson::yes : Session::JudgeJson::no,
+                            now_);
+  if (seen.is_work && phase_ == Phase::draining)
+    arm_deadline();  // the grace bounds silence, not work
+  if (is_strict && !seen.is_json) {
+    errors_ += frame;
+    to_client_.judge(Fate::drop);
+  } else {
+    to_client_.judge(is_relayed ? Fate::pass : Fate::drop);
+  }
+}
+
+void Loop::write_client() {
+  if (!client_out_.is_open()) return;
+  for (std::string_view bytes = to_client_.front(); !bytes.empty(); bytes = to_client_.front()) {
+    const Transfer put = client_out_.write(bytes);
+    switch (put.kind) {
+      case Transfer::Kind::moved:
+        to_client_.wrote(put.count);
+        break;
+      case Transfer::Kind::later:
+        return;
+      case Transfer::Kind::failed:
+        log(std::string("wrap: writing to the client: ") + std::strerror(put.code));
+        [[fallthrough]];
+      case Transfer::Kind::closed:
+        client_gone();
+        return;
+    }
+  }
+  // After its last word the server's end of output is the client's.
+  if (!server_out_.is_open() && to_client_.queued() == 0) client_out_.close();
+}
+
+void Loop::write_server() {
+  if (!server_in_.is_open()) return;
+  for (std::string_view bytes = to_server_.front(); !bytes.empty(); bytes = to_server_.front()) {
+    const Transfer put = server_in_.write(bytes);
+    switch (put.kind) {
+      case Transfer::Kind::moved:
+        to_server_.wrote(put.count);
+        break;
+      case Transfer::Kind::later:
+        return;
+      case Transfer::Kind::failed:
+        log(std::string("wrap: writing to the server: ") + std::strerror(put.code));
+        [[fallthrough]];
+      case Transfer::Kind::closed:
+        // The client learns it as it would without us: its own writes fail.
+        to_server_.discard();
+        server_in_.close();
+        client_in_.close();
+        return;
+    }
+  }
+  if (!client_in_.is_open() && to_server_.queued() == 0) server_in_.close();
+}
+
+void Loop::read_errors() {
+  std::array<char, kReadSize> piece;
+  const Transfer got = server_errors_.read(piece);
+  switch (got.kind) {
+    case Transfer::Kind::later:
+      return;
+    case Transfer::Kind::moved:
+      errors_.append(piece.data(), got.count);
+      break;
+    case Transfer::Kind::closed:
+    case Transfer::Kind::failed:
+      server_errors_.close();
+      return;
+  }
+  std::string_view rest(piece.data(), got.count);
+  while (options_.stderr_log.is_open() && !rest.empty()) {
+    const ssize_t put = ::write(options_.stderr_log.get(), rest.data(), rest.size());
+    if (put < 0) {
+      log(std::string("wrap: copying the server's stderr to --stderr-log: ") +
+          std::strerror(errno) + "; the copy ends here");
+      options_.stderr_log.reset();
+    } else {
+      rest.remove_prefix(static_cast<std::size_t>(put));
+    }
+  }
+}
+
+void Loop::write_errors() {
+  while (errors_out_.is_open() && !errors_.empty()) {
+    const Transfer put = errors_out_.write(errors_);
+    if (put.kind == Transfer::Kind::later) return;
+    if (put.kind == Transfer::Kind::moved) {
+      errors_.erase(0, put.count);
+    } else {
+      errors_out_.close();
+    }
+  }
+  if (!errors_out_.is_open())
+    errors_.clear();  // nobody reads it; the server must not wait for that
+}
+
+/// Writes what is queued. Says what became of it once, when it changes.
+bool Loop::commit(Force force) {
+  const Commit committed = record_.commit(force);
+  const bool is_good = committed.is_ok();
+  if (is_good && force == Force::synced) sync_deadline_ns_.reset();
+  if (is_good == is_record_failing_) {
+    if (is_good) {
+      log("wrap: recording: the record can be written again; calls go through again");
+    } else {
+      log("wrap: recording: " + confine::describe(*committed.error) + "; calls are refused" +
+          (committed.state == Commit::State::failed ? " until aegis is started again"
+                                                    : " until it can be written"));
+    }
+  }
+  is_record_failing_ = !is_good;
+  session_.set_record_available(is_good);
+  return is_good;
+}
+
+/// After all bytes are on their way: outcomes, the writes and syncs that are due, and the seal once
+/// nothing is open.
+void Loop::update_record() {
+  if (session_.is_sealed()) return;
+  session_.delivered(to_client_.written_total(), now_);
+  if (phase_ == Phase::draining && session_.is_quiet()) {
+    seal(ending_);
+    return;
+  }
+  if (!is_record_failing_) commit(Force::written);
+  if (options_.durability == Durability::off || is_record_failing_) {
+    sync_deadline_ns_.reset();
+  } else if (!record_.has_unsynced()) {
+    sync_deadline_ns_.reset();
+  } else if (!sync_deadline_ns_) {
+    sync_deadline_ns_ =
+        now_.mono_ns + static_cast<std::uint64_t>(std::chrono::nanoseconds(kSyncDelay).count());
+  } else if (now_.mono_ns >= *sync_deadline_ns_) {
+    commit(Force::synced);
+  }
+}
+
+}  // namespace aegis::wrap

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Aegis's side of the server: the other ends of its pipes, and the keeper that starts and ends it.
+// It watches passively; the loop polls its descriptors.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "confine/fd.h"
+#include "confine/result.h"
+#include "wrap/keeper.h"
+
+namespace aegis::wrap {
+
+/// Owns the keeper's process: its end kills the server and every descendant.
+class Server {
+ public:
+  /// Forks the keeper, which then waits. Nothing runs yet. Call it while this process has one
+  /// thread and no secret in its memory. `argv` is copied.
+  static confine::Result<Server> prepare(const std::vector<std::string>& argv);
+
+  Server(Server&& other) noexcept;
+  Server& operator=(Server&&) = delete;
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  ~Server();
+
+  /// Runs the program. The error's code is execve's errno.
+  confine::Result<void> start();
+
+  /// The pipes' ends, non-blocking; reset the first to give the server its end of input.
+  confine::Fd& input() { return input_; }
+  confine::Fd& output() { return output_; }
+  confine::Fd& errors() { return errors_; }
+  /// Readable when next_report has something to say.
+  [[nodiscard]] int control_fd() const { return control_.get(); }
+
+  struct Ended {
+    std::optional<int> wait_status;  // waitpid's; empty when the keeper itself was killed
+  };
+  /// The server's own end, once; does not wait.
+  std::optional<Ended> next_report();
+
+  /// SIGTERM to its process group.
+  void terminate();
+  /// SIGKILL to all that it started. Its pipes reach their end soon after.
+  void kill();
+  /// Waits until the keeper has left, as long as `most`. Says whether it has.
+  bool wait_for_keeper(std::chrono::milliseconds most);
+
+ private:
+  Server() = default;
+  void order(KeeperOrder order);
+
+  pid_t keeper_ = -1;
+  confine::Fd control_;
+  confine::Fd input_;
+  confine::Fd output_;
+  confine::Fd errors_;
+};
+
+/// What a shell would make of a wait status: the exit code, or 128 + the signal's number.
+int exit_code_of(int wait_status);
+
+/// The file that execvp(3) would run for `command`: itself when it holds a '/', else the first in
+/// PATH. An error says 127 (ENOENT) or 126 (anything else) by its code, and names the PATH that was
+/// searched.
+confine::Result<std::string> find_program(const std::string& command);
+
+}  // namespace aegis::wrap

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// See stdio.h.
+#include "wrap/stdio.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include <climits>
+
+namespace aegis::wrap {
+namespace {
+
+/// A description of our own for the pipe behind `fd`, in `fd`'s place. Fails without /proc, and for
+/// a pipe that another user made.
+bool reopen_in_place(int fd) {
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags < 0) return false;
+  char path[32];
+  std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  const confine::Fd own(::open(path, (flags & O_ACCMODE) | O_NONBLOCK | O_CLOEXEC));
+  return own.is_open() && ::dup3(own.get(), fd, O_CLOEXEC) == fd;
+}
+
+Transfer transferred(ssize_t result) {
+  if (result > 0) return {Transfer::Kind::moved, static_cast<std::size_t>(result)};
+  if (result == 0) return {Transfer::Kind::closed};
+  switch (errno) {
+    case EAGAIN:
+    case EINTR:
+      return {Transfer::Kind::later};
+    case EPIPE:
+    case ECONNRESET:
+    case EIO:  // a terminal whose other side is gone
+      return {Transfer::Kind::closed, 0, errno};
+    default:
+      return {Transfer::Kind::failed, 0, errno};
+  }
+}
+
+}  // namespace
+
+Stream Stream::inherited(int fd) {
+  Stream stream;
+  struct stat status = {};
+  if (::fstat(fd, &status) != 0) return stream;
+  stream.fd_ = fd;
+  if (S_ISSOCK(status.st_mode)) {
+    stream.way_ = Way::socket;
+  } else if (S_ISFIFO(status.st_mode) && reopen_in_place(fd)) {
+    stream.way_ = Way::nonblocking;
+  }
+  return stream;
+}
+
+Stream Stream::own(confine::Fd fd) {
+  Stream stream;
+  stream.fd_ = fd.get();
+  stream.way_ = Way::nonblocking;
+  stream.owned_ = std::move(fd);
+  return stream;
+}
+
+Stream::Stream(Stream&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), way_(other.way_), owned_(std::move(other.owned_)) {}
+
+Stream& Stream::operator=(Stream&& other) noexcept {
+  fd_ = std::exchange(other.fd_, -1);
+  way_ = other.way_;
+  owned_ = std::move(other.owned_);
+  return *this;
+}
+
+Transfer Stream::read(std::span<char> into) const {
+  if (way_ == Way::socket) return transferred(::recv(fd_, into.data(), into.size(), MSG_DONTWAIT));
+  return transferred(::read(fd_, into.data(), into.size()));
+}
+
+Transfer Stream::write(std::string_view bytes) const {
+  switch (way_) {
+    case Way::socket:
+      return transferred(::send(fd_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+    case Way::careful: {
+      pollfd watched{fd_, POLLOUT, 0};
+      if (::poll(&watched, 1, 0) == 0) return {Transfer::Kind::later};
+      bytes = bytes.substr(0, PIPE_BUF);
+      break;
+    }
+    case Way::nonblocking:
+      break;
+  }
+  return transferred(::write(fd_, bytes.data(), bytes.size()));
+}
+
+void Stream::close() {
+  if (owned_.is_open()) {
+    owned_.reset();
+  } else if (fd_ >= 0) {
+    ::close(fd_);
+  }
+  fd_ = -1;
+}
+
+}  // namespace aegis::wrap

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// What a refusal says to the client's user and model: which rule, why, and what to do instead.
+// Hosts drop an error's data and show its message alone, so the message stands for itself.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "mcp/json/scan.h"
+#include "policy/policy.h"
+
+namespace aegis::wrap {
+
+/// `rule` is null when the policy's default decided.
+std::string denied_message(std::string_view tool, const policy::Rule* rule);
+std::string rate_limited_message(std::string_view tool, const policy::Rule& rule);
+std::string pending_message(std::string_view tool,
+                            const policy::Rule& rule,
+                            std::string_view approval_id);
+std::string malformed_call_message();
+std::string malformed_frame_message(const mcp::json::Defect& defect);
+std::string batch_denied_message();
+std::string record_unavailable_message();
+std::string too_many_calls_message(std::size_t limit);
+
+}  // namespace aegis::wrap
