@@ -11,9 +11,9 @@ namespace aegis::policy {
 struct Diagnostic {
   enum class Severity { error, warning };  // a warning does not stop the policy from being used
   Severity severity;
-  std::size_t line;    // from 1; 0 when it concerns the whole text
-  std::size_t column;  // from 1, in code points
-  std::string field;   // path of the member, such as "rules[2].rate.max"; empty for the whole text
+  std::size_t line;     // from 1; 0 when it concerns the whole text
+  std::size_t column;   // from 1, in code points
+  std::string field;    // path of the member, such as "rules[2].rate.max"; empty for the whole text
   std::string message;  // what is wrong and what is expected
 };
 

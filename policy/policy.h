@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// A policy: rules over tool, role and capability, parsed once from YAML into an immutable set. Version 1 is
-// shared with botzrDev/aegis. Evaluation allocates nothing and takes no lock.
+// A policy: rules over tool, role and capability, parsed once from YAML into an immutable set.
+// Version 1 is shared with botzrDev/aegis. Evaluation allocates nothing and takes no lock.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ struct Rule {
   std::optional<std::string> role;
   std::optional<std::string> capability;
   std::int32_t priority = 0;
-  std::string reason;          // empty when none was given
-  std::optional<Rate> rate;    // set exactly for rate_limit
+  std::string reason;        // empty when none was given
+  std::optional<Rate> rate;  // set exactly for rate_limit
   std::optional<Limits> limits;
 };
 
@@ -61,7 +61,8 @@ class Policy {
   Policy& operator=(Policy&&) noexcept;
   ~Policy();
 
-  /// Any matching deny wins; else most set axes, then priority, then the earlier rule; else the default.
+  /// Any matching deny wins; else most set axes, then priority, then the earlier rule; else the
+  /// default.
   [[nodiscard]] Verdict decide(const Call& call) const noexcept;
   [[nodiscard]] std::span<const Rule> rules() const noexcept;
   [[nodiscard]] Action default_action() const noexcept;
@@ -75,14 +76,16 @@ class Policy {
   std::unique_ptr<Index> index_;
 };
 
-/// Either `policy` is set and all diagnostics are warnings, or it is not and one at least is an error.
+/// Either `policy` is set and all diagnostics are warnings, or it is not and one at least is an
+/// error.
 struct Loaded {
   std::optional<Policy> policy;
   std::vector<Diagnostic> diagnostics;
 };
 
-/// Who will use the policy: `wrap` refuses a capability axis and a '*' inside a longer name, which could never
-/// match a tools/call; `recheck` takes both (the first as a warning-free rule, the second as a literal).
+/// Who will use the policy: `wrap` refuses a capability axis and a '*' inside a longer name, which
+/// could never match a tools/call; `recheck` takes both (the first as a warning-free rule, the
+/// second as a literal).
 enum class Purpose : std::uint8_t { wrap, recheck };
 
 /// `text` is a whole file, of any bytes. Never throws on input.

@@ -13,15 +13,16 @@ namespace aegis::policy {
 
 class RateWindows {
  public:
-  /// `max_windows`: how many (rule, tool) pairs are kept at once. Windows that have ended make room; when none
-  /// has, a new pair is refused (fail closed).
+  /// `max_windows`: how many (rule, tool) pairs are kept at once. Windows that have ended make
+  /// room; when none has, a new pair is refused (fail closed).
   explicit RateWindows(std::size_t max_windows);
   RateWindows(RateWindows&&) noexcept;
   RateWindows& operator=(RateWindows&&) noexcept;
   ~RateWindows();
 
-  /// Counts one call at `now_ns` (monotonic, nanoseconds) against `rule.rate` (must be set). True: it is within the
-  /// rate. Keyed by the rule's id, so a re-read policy goes on with the windows of the old one.
+  /// Counts one call at `now_ns` (monotonic, nanoseconds) against `rule.rate` (must be set). True:
+  /// it is within the rate. Keyed by the rule's id, so a re-read policy goes on with the windows of
+  /// the old one.
   bool admit(const Rule& rule, std::string_view tool, std::uint64_t now_ns);
 
  private:

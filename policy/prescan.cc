@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "policy/prescan.h"
+
+#include <string>
+
+#include "policy/text.h"
+
+namespace aegis::policy {
+namespace {
+
+Diagnostic refuse(std::size_t line, std::size_t column, std::string message) {
+  return {Diagnostic::Severity::error, line, column, "", std::move(message)};
+}
+
+/// Names no line: a text in another encoding has none that a reader would find again.
+std::optional<Diagnostic> find_wrong_whole(std::string_view text) {
+  if (text.size() > kMaxPolicyBytes) {
+    return refuse(0,
+                  0,
+                  "the text has " + std::to_string(text.size()) +
+                      " bytes; a policy may have at most " + std::to_string(kMaxPolicyBytes));
+  }
+  const std::string_view start = text.substr(0, 2);
+  if (start == "\xFF\xFE" || start == "\xFE\xFF") {
+    return refuse(0, 0, "the text is UTF-16; a policy is UTF-8 without a byte-order mark");
+  }
+  return std::nullopt;
+}
+
+std::string code_name(char32_t value) {
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string out = "U+";
+  for (int shift = value > 0xFFFF ? 20 : 12; shift >= 0; shift -= 4) {
+    out += kDigits[(value >> shift) & 0xF];
+  }
+  return out;
+}
+
+/// What is wrong with this character, a whole policy around it; empty when nothing is.
+std::string refusal_of(char32_t value) {
+  switch (value) {
+    case U'\t':
+    case U'\n':
+    case U'\r':
+      return "";
+    case U'\0':
+      return "a NUL stands here; a policy holds none";
+    case 0xFEFF:
+      return "a byte-order mark (U+FEFF) stands here; a policy is UTF-8 without one";
+    case 0x85:
+    case 0x2028:
+    case 0x2029:
+      // YAML 1.1 ends a line here, YAML 1.2 and most editors do not: a comment would hide what
+      // follows it.
+      return code_name(value) +
+             " stands here: some readers end a line at it and some do not; use a newline";
+    default:
+      break;
+  }
+  if (value < 0x20 || (value >= 0x7F && value < 0xA0) || value == 0xFFFE || value == 0xFFFF) {
+    return "the control character " + code_name(value) + " stands here; a policy holds none";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::optional<Diagnostic> find_forbidden(std::string_view text) {
+  if (auto wrong = find_wrong_whole(text)) return wrong;
+  std::size_t line = 1;
+  std::size_t column = 1;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint point = decode_front(text.substr(at));
+    if (point.size == 0) return refuse(line, column, "the text is not valid UTF-8 from here on");
+    if (std::string why = refusal_of(point.value); !why.empty()) {
+      return refuse(line, column, std::move(why));
+    }
+    if (point.value == U'%' && column == 1) {
+      return refuse(
+          line, column, "a line begins with '%': YAML directives are not used in a policy");
+    }
+    at += point.size;
+    if (point.value == U'\r' && (at == text.size() || text[at] != '\n')) {
+      // The same trap as U+0085: an editor shows one line where YAML reads two.
+      return refuse(line,
+                    column,
+                    "a carriage return without a newline stands here; end lines with a newline");
+    }
+    column = point.value == U'\n' ? 1 : column + 1;
+    line += point.value == U'\n' ? 1 : 0;
+  }
+  return std::nullopt;
+}
+
+}  // namespace aegis::policy
