@@ -107,10 +107,10 @@ pid_t start_server(KeeperEnds& ends, char* const* argv) noexcept {
 
 /// Whether `pid` is a child of this process, as /proc/<pid>/stat tells (proc(5): the 4th field,
 /// after the last ')').
-bool is_child(const char* pid) noexcept {
-  char path[64];
+bool is_child(pid_t pid) noexcept {
+  char path[32];
   char text[512];
-  std::snprintf(path, sizeof path, "/proc/%s/stat", pid);
+  std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
   const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   const ssize_t size = ::read(fd, text, sizeof text - 1);

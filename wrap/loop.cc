@@ -266,7 +266,8 @@ void Loop::seal(Ending ending) {
   }
   session_.delivered(to_client_.written_total(), now_);
   session_.seal(ending, now_);
-  commit(options_.durability == Durability::off ? Force::written : Force::synced);
+  commit(options_.durability == Durability::off ? AuditFile::Force::written
+                                                : AuditFile::Force::synced);
   sync_deadline_ns_.reset();
 }
 

@@ -86,7 +86,7 @@ class Loop {
   void write_client();
   void write_errors();
 
-  bool commit(Force force);
+  bool commit(AuditFile::Force force);
   void update_record();
   [[nodiscard]] bool wants_client() const;
   [[nodiscard]] bool wants_server() const;

@@ -44,7 +44,7 @@ void Loop::read_client() {
 
 void Loop::judge_client_frames() {
   // A disk that was full may have room again; only then may intents be appended.
-  if (is_record_failing_) commit(Force::written);
+  if (is_record_failing_) commit(AuditFile::Force::written);
   while (const auto frame = to_server_.next_frame())
     to_server_.judge(session_.client_frame(*frame, now_));
   settle_client_frames();
@@ -59,7 +59,7 @@ void Loop::judge_client_frames() {
 void Loop::settle_client_frames() {
   if (session_.needs_record()) {
     const bool is_synced = options_.durability == Durability::call || !is_open_synced_;
-    if (commit(is_synced ? Force::synced : Force::written)) {
+    if (commit(is_synced ? AuditFile::Force::synced : AuditFile::Force::written)) {
       is_open_synced_ = true;
       session_.recorded();
       to_server_.settle(Recorded::yes);
@@ -208,17 +208,17 @@ void Loop::write_errors() {
 }
 
 /// Writes what is queued. Says what became of it once, when it changes.
-bool Loop::commit(Force force) {
-  const Commit committed = record_.commit(force);
-  const bool is_good = committed.is_ok();
-  if (is_good && force == Force::synced) sync_deadline_ns_.reset();
+bool Loop::commit(AuditFile::Force force) {
+  const AuditFile::Committed committed = record_.commit(force);
+  const bool is_good = committed == AuditFile::Committed::ok;
+  if (is_good && force == AuditFile::Force::synced) sync_deadline_ns_.reset();
   if (is_good == is_record_failing_) {
     if (is_good) {
       log("wrap: recording: the record can be written again; calls go through again");
     } else {
-      log("wrap: recording: " + confine::describe(*committed.error) + "; calls are refused" +
-          (committed.state == Commit::State::failed ? " until aegis is started again"
-                                                    : " until it can be written"));
+      log("wrap: recording: " + confine::describe(record_.error()) + "; calls are refused" +
+          (committed == AuditFile::Committed::failed ? " until aegis is started again"
+                                                     : " until it can be written"));
     }
   }
   is_record_failing_ = !is_good;
@@ -235,7 +235,7 @@ void Loop::update_record() {
     seal(ending_);
     return;
   }
-  if (!is_record_failing_) commit(Force::written);
+  if (record_.has_queued() && !is_record_failing_) commit(AuditFile::Force::written);
   if (options_.durability == Durability::off || is_record_failing_) {
     sync_deadline_ns_.reset();
   } else if (!record_.has_unsynced()) {
@@ -244,7 +244,7 @@ void Loop::update_record() {
     sync_deadline_ns_ =
         now_.mono_ns + static_cast<std::uint64_t>(std::chrono::nanoseconds(kSyncDelay).count());
   } else if (now_.mono_ns >= *sync_deadline_ns_) {
-    commit(Force::synced);
+    commit(AuditFile::Force::synced);
   }
 }
 

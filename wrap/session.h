@@ -52,7 +52,8 @@ enum class Ending : std::uint8_t {
   server_trapped,   // SIGSYS: killed by a seccomp filter
   client_oversize,  // a frame over --max-frame
   server_oversize,
-  stopped,  // a signal told aegis to stop
+  not_started,  // the server's program could not be run
+  stopped,      // a signal told aegis to stop
 };
 
 class Session {
@@ -60,7 +61,6 @@ class Session {
   struct Options {
     mcp::RefuseAs refuse_as = mcp::RefuseAs::error;
     std::optional<std::string> role = {};
-    std::size_t max_frame = 0;  // bytes; for the words of an ending only
   };
 
   /// `chain` (its `open` Line appended) and `randomness` must outlive the session. Without a policy

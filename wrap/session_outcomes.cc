@@ -34,6 +34,8 @@ EndingWords words_of(Ending ending) {
               "client frame over --max-frame"};
     case Ending::server_oversize:
       return {"child exited before responding", "server frame over --max-frame"};
+    case Ending::not_started:
+      return {"child exited before responding", "child could not be started"};
     case Ending::stopped:
       return {"wrap stopped before the child responded", "wrap stopped by a signal"};
   }

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// The order of construction matters: the keeper is forked before a key is in memory or a record
+// open, and the server's program is run when all that may fail before it has not failed.
+#include "wrap/interpose.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "audit/chain.h"
+#include "wrap/audit_file.h"
+#include "wrap/key_file.h"
+#include "wrap/log.h"
+#include "wrap/places.h"
+#include "wrap/policy_file.h"
+#include "wrap/randomness.h"
+#include "wrap/server.h"
+#include "wrap/session.h"
+
+namespace aegis::wrap {
+namespace {
+
+using confine::errno_error;
+using confine::Error;
+using confine::Fd;
+using confine::Result;
+
+constexpr int kAegisFailed = 125;
+constexpr int kCannotExecute = 126;
+constexpr int kNotFound = 127;
+
+int fail(const Error& error) {
+  log("wrap: " + confine::describe(error));
+  return kAegisFailed;
+}
+
+/// Descriptors 0 to 2 that the client left closed would be given to the next file that is opened.
+Result<void> fill_stdio() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) >= 0) continue;
+    const int opened =
+        ::open("/dev/null", O_RDWR);  // NOLINT(android-cloexec-open): becomes 0, 1 or 2
+    if (opened != fd) return errno_error("open", "/dev/null");
+  }
+  return {};
+}
+
+/// SIGPIPE and SIGXFSZ become errors of the call. SIGCHLD must not be ignored, or the keeper could
+/// not be waited for.
+Result<Fd> take_signals() {
+  struct sigaction ignore = {};
+  ignore.sa_handler = SIG_IGN;
+  ::sigaction(SIGPIPE, &ignore, nullptr);
+  ::sigaction(SIGXFSZ, &ignore, nullptr);
+  struct sigaction standard = {};
+  standard.sa_handler = SIG_DFL;
+  ::sigaction(SIGCHLD, &standard, nullptr);
+  sigset_t handled;
+  ::sigemptyset(&handled);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP})
+    ::sigaddset(&handled, number);
+  if (::sigprocmask(SIG_BLOCK, &handled, nullptr) != 0) return errno_error("block signals");
+  Fd fd(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd.is_open()) return errno_error("make a signalfd");
+  return fd;
+}
+
+/// Reads a policy and says what is wrong with it; nothing when it cannot be used.
+std::optional<policy::Policy> read_policy(const std::string& path) {
+  auto loaded = load_policy_file(path, policy::Purpose::wrap);
+  if (!loaded) {
+    log("wrap: " + confine::describe(loaded.error()));
+    return std::nullopt;
+  }
+  for (const policy::Diagnostic& each : loaded->diagnostics)
+    log("policy: " + policy::describe(each, path));
+  return std::move(loaded->policy);
+}
+
+std::string describe_policy(const InterposeOptions& options,
+                            const std::optional<policy::Policy>& policy) {
+  if (!policy) return "none (every call is relayed)";
+  const std::size_t count = policy->rules().size();
+  return *options.policy + " (" + std::to_string(count) + (count == 1 ? " rule" : " rules") +
+         ", default " + (policy->default_action() == policy::Action::allow ? "allow" : "deny") +
+         ")";
+}
+
+std::string_view to_string(Durability durability) {
+  switch (durability) {
+    case Durability::call:
+      return "call";
+    case Durability::session:
+      return "session";
+    case Durability::off:
+      return "off";
+  }
+  return {};
+}
+
+audit::UnixMicros wall_clock() {
+  constexpr std::int64_t kMicrosPerSecond = 1'000'000;
+  constexpr std::int64_t kNanosPerMicro = 1'000;
+  timespec time{};
+  ::clock_gettime(CLOCK_REALTIME, &time);
+  return {time.tv_sec * kMicrosPerSecond + time.tv_nsec / kNanosPerMicro};
+}
+
+audit::ArgvDigest digest_of(const std::vector<std::string>& argv) {
+  std::string joined;
+  for (const std::string& word : argv) {
+    if (&word != &argv.front()) joined += '\0';
+    joined += word;
+  }
+  return audit::ArgvDigest::of(joined);
+}
+
+/// The program's file is there, and yet exec failed: what a shell would answer, and why.
+int report_unstarted(const Error& error, const std::string& program) {
+  const bool is_missing = error.code == ENOENT;
+  log("wrap: run " + program + ": " +
+      (is_missing ? "the interpreter that its first line names is not there"
+                  : std::strerror(error.code)));
+  return is_missing ? kNotFound : kCannotExecute;
+}
+
+/// All that lives as long as the session.
+struct Wrapped {
+  const InterposeOptions& options;
+  std::string program;
+  std::optional<policy::Policy> policy;
+  LoopOptions loop;
+  Server server;
+};
+
+int run_session(Wrapped wrapped, OpenedKey key, AuditFile& record) {
+  const InterposeOptions& options = wrapped.options;
+  SystemRandomness randomness;
+  audit::Chain chain(std::move(key.key), record);
+  const std::string session_id = randomness.hex128();
+  const std::string policy_text = describe_policy(options, wrapped.policy);
+  const auto started = wrapped.server.start();
+  const std::string base_name = base_name_of(options.command.front());
+  audit::Open open{.version = AEGIS_VERSION,
+                   .prev_session_tail = record.previous_tail(),
+                   .session_id = session_id,
+                   .durability = to_string(options.durability),
+                   .program = base_name,
+                   .argv_digest = digest_of(options.command),
+                   .policy_set_hash = {},
+                   .recovered = record.recovered()};
+  if (wrapped.policy)
+    open.policy_set_hash = audit::PolicySetHash::of(wrapped.policy->canonical_form());
+  chain.open(open, wall_clock());
+
+  Session session({options.refuse_as, options.role}, chain, randomness);
+  if (!started) {
+    session.seal(Ending::not_started, {0, wall_clock()});
+    if (record.commit(AuditFile::Force::synced) != AuditFile::Committed::ok) {
+      log("wrap: recording: " + confine::describe(record.error()));
+    }
+    return report_unstarted(started.error(), wrapped.program);
+  }
+  if (wrapped.policy) {
+    session.use_policy(*std::move(wrapped.policy));
+    wrapped.loop.reload_policy = [&session, path = *options.policy] {
+      auto policy = read_policy(path);
+      if (!policy) {
+        log("policy: " + path + ": not used; the policy read before stays in force");
+        return;
+      }
+      session.use_policy(*std::move(policy));
+      log("policy: " + path + ": read again and in force");
+    };
+  }
+  log("wrap: recording to " + record.path() + " (durability " +
+      std::string(to_string(options.durability)) + "); policy: " + policy_text + "; not confined");
+  return Loop({session, record, wrapped.server}, std::move(wrapped.loop)).run();
+}
+
+}  // namespace
+
+int interpose(const InterposeOptions& options) {
+  if (const auto filled = fill_stdio(); !filled) return fail(filled.error());
+  auto program = find_program(options.command.front());
+  if (!program) {
+    log("wrap: " + confine::describe(program.error()));
+    return program.error().code == ENOENT ? kNotFound : kCannotExecute;
+  }
+  std::optional<policy::Policy> policy;
+  if (options.policy) {
+    policy = read_policy(*options.policy);
+    if (!policy) return kAegisFailed;
+  }
+  LoopOptions loop{
+      options.durability, options.strict_stdout, options.grace, options.max_frame, {}, {}};
+  if (options.stderr_log) {
+    constexpr mode_t kPrivate = 0600;
+    loop.stderr_log = Fd(::open(options.stderr_log->c_str(),
+                                O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY,
+                                kPrivate));
+    if (!loop.stderr_log.is_open())
+      return fail(errno_error("open --stderr-log", *options.stderr_log));
+  }
+  auto signals = take_signals();
+  if (!signals) return fail(signals.error());
+  loop.signals = std::move(signals).value();
+
+  auto server = Server::prepare(options.command);
+  if (!server) return fail(server.error());
+  // From here on the key is in this process: no other of the same user may look into it (ptrace(2),
+  // proc(5)).
+  ::prctl(PR_SET_DUMPABLE, 0);
+  auto key = open_key(options.signing_key);
+  if (!key) return fail(key.error());
+  if (key->is_new) {
+    log("wrap: made a signing key: " + key->path + ": public_key " +
+        audit::to_hex(key->key.public_key()) + " (`aegis key` prints it later)");
+  }
+  auto record = AuditFile::open({.path = options.audit,
+                                 .program = base_name_of(options.command.front()),
+                                 .unix_seconds = ::time(nullptr)});
+  if (!record) return fail(record.error());
+  return run_session({options,
+                      std::move(program).value(),
+                      std::move(policy),
+                      std::move(loop),
+                      std::move(server).value()},
+                     std::move(key).value(),
+                     **record);
+}
+
+}  // namespace aegis::wrap

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// `aegis wrap` from its options to its exit code: puts the parts together in the order that fails
+// closed. Parsing the command line is verb_wrap's.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "mcp/refusal.h"
+#include "wrap/limits.h"
+#include "wrap/loop.h"
+
+namespace aegis::wrap {
+
+struct InterposeOptions {
+  std::optional<std::string> audit = {};  // a file, or a folder that takes one file a session
+  std::optional<std::string> signing_key =
+      {};  // must be there; else the default one, made when missing
+  std::optional<std::string> policy = {};
+  std::optional<std::string> role = {};
+  mcp::RefuseAs refuse_as = mcp::RefuseAs::error;
+  Durability durability = Durability::call;
+  std::size_t max_frame = kDefaultMaxFrame;
+  std::chrono::milliseconds grace = kDefaultGrace;
+  std::optional<std::string> stderr_log = {};
+  StrictStdout strict_stdout = StrictStdout::no;
+  std::vector<std::string> command;  // at least one word
+};
+
+/// Returns the exit code: the server's own, 128 + n for its signal or ours, 125 when aegis failed,
+/// 126 when the command cannot be run, 127 when it is not found. Says on stderr what is on and what
+/// went wrong.
+int interpose(const InterposeOptions& options);
+
+}  // namespace aegis::wrap

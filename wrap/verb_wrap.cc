@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// `aegis wrap`: its flags. What they do is interpose.h's.
+#include <charconv>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "wrap/interpose.h"
+#include "wrap/verbs.h"
+
+namespace aegis::wrap {
+namespace {
+
+constexpr int kAegisFailed = 125;
+constexpr std::uint64_t kLongestGraceSeconds = 24 * 60 * 60;
+constexpr std::size_t kLongestRole = 1024;  // bytes; the record's limit for a name
+
+constexpr VerbText kText{"wrap",
+                         "[flags] -- <mcp-server> [args]",
+                         "Stand between an MCP client and a stdio server: relay both ways byte for "
+                         "byte, refuse the calls that a policy "
+                         "denies, and leave a signed record of every call.",
+                         "  aegis wrap -- npx -y @modelcontextprotocol/server-filesystem ~/notes\n"
+                         "  aegis wrap --policy policy.yaml -- node server.js"};
+
+/// Bytes, or with one of the suffixes KiB, MiB, GiB. Nothing when it is neither or out of range.
+std::optional<std::size_t> parse_size(std::string_view text) {
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc{} || rest == text.data()) return std::nullopt;
+  const std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
+  unsigned shift = 0;
+  if (suffix == "KiB") {
+    shift = 10;
+  } else if (suffix == "MiB") {
+    shift = 20;
+  } else if (suffix == "GiB") {
+    shift = 30;
+  } else if (!suffix.empty()) {
+    return std::nullopt;
+  }
+  if (number == 0 || number > (kLargestMaxFrame >> shift)) return std::nullopt;
+  return static_cast<std::size_t>(number << shift);
+}
+
+}  // namespace
+
+int verb_wrap(const Arguments& arguments) {
+  InterposeOptions options;
+  std::string refuse_as = "error";
+  std::string durability = "call";
+  std::optional<std::string> max_frame;
+  std::uint64_t grace_seconds = 5;
+  bool is_strict = false;
+
+  Flags flags(kText, {Operands::command, kAegisFailed});
+  flags.add_text({"--audit",
+                  "PATH",
+                  "the record: a file, or a folder for one file a session (default: "
+                  "~/.local/state/aegis/records)"},
+                 options.audit);
+  flags.add_text({"--signing-key",
+                  "PATH",
+                  "the key file (default: ~/.config/aegis/signing.key, made when missing)"},
+                 options.signing_key);
+  flags.add_text({"--policy", "FILE", "refuse what this policy denies; SIGHUP reads it again"},
+                 options.policy);
+  flags.add_text({"--role", "NAME", "the role that rules with a role axis are matched against"},
+                 options.role);
+  flags.add_choice({"--refuse-as",
+                    "error|result",
+                    "answer a refused call with a JSON-RPC error (default) or a tool result"},
+                   {"error", "result"},
+                   refuse_as);
+  flags.add_choice({"--durability",
+                    "call|session|off",
+                    "an intent is on the disk before its call goes on (call, default), within 50 "
+                    "ms (session), or when the "
+                    "kernel sees fit (off)"},
+                   {"call", "session", "off"},
+                   durability);
+  flags.add_text({"--max-frame",
+                  "BYTES",
+                  "the longest frame that is relayed, with KiB, MiB or GiB (default: 64MiB)"},
+                 max_frame);
+  flags.add_number({"--grace",
+                    "SECONDS",
+                    "how long a server may be silent after its client has closed (default: 5)"},
+                   {0, kLongestGraceSeconds},
+                   grace_seconds);
+  flags.add_text({"--stderr-log", "FILE", "append a copy of the server's stderr to this file"},
+                 options.stderr_log);
+  flags.add_switch(
+      {"--strict-stdout", "", "lines of the server's stdout that are no JSON go to stderr"},
+      is_strict);
+  if (const auto exit_code = flags.parse(arguments)) return *exit_code;
+
+  if (max_frame) {
+    const auto size = parse_size(*max_frame);
+    if (!size) {
+      return flags.usage_error(
+          "--max-frame: '" + *max_frame +
+          "': a number of bytes from 1 to 4GiB is expected, such as 1048576 or 64MiB");
+    }
+    options.max_frame = *size;
+  }
+  if (options.role && (options.role->empty() || options.role->size() > kLongestRole)) {
+    return flags.usage_error("--role: a name of 1 to 1024 bytes is expected");
+  }
+  options.refuse_as = refuse_as == "result" ? mcp::RefuseAs::result : mcp::RefuseAs::error;
+  options.durability = durability == "call"      ? Durability::call
+                       : durability == "session" ? Durability::session
+                                                 : Durability::off;
+  options.grace = std::chrono::seconds(grace_seconds);
+  options.strict_stdout = is_strict ? StrictStdout::yes : StrictStdout::no;
+  options.command = *arguments.command;
+  return interpose(options);
+}
+
+}  // namespace aegis::wrap
