@@ -171,14 +171,21 @@ Result<audit::SigningKey> make_key_file(const std::string& path, Existing existi
   return key;
 }
 
+Result<audit::SigningKey> read_named_key(const std::string& path) {
+  Result<audit::SigningKey> found = read_key_file(path);
+  if (found || found.error().code != ENOENT) return found;
+  return refusal(kReading, path, "there is no such file; make it with: aegis keygen --out " + path);
+}
+
+std::string encode_public_half(const audit::PublicKey& key) {
+  return "public_key " + audit::to_hex(key) + "\nkey_id     " + audit::to_hex(key.id().bytes) +
+         "\n";
+}
+
 Result<OpenedKey> open_key(const std::optional<std::string>& path) {
   if (!path) return open_default_key();
-  Result<audit::SigningKey> found = read_key_file(*path);
-  if (found) return OpenedKey{std::move(found).value(), *path};
-  if (found.error().code != ENOENT) return std::move(found).error();
-  // Not made: a slip in a client's config would sign with a key that nobody knows.
-  return refusal(
-      kReading, *path, "there is no such file; make it with: aegis keygen --out " + *path);
+  audit::SigningKey key = AEGIS_TRY(read_named_key(*path));
+  return OpenedKey{std::move(key), *path};
 }
 
 }  // namespace aegis::wrap

@@ -16,10 +16,17 @@ namespace aegis::wrap {
 /// in words that say what to do.
 confine::Result<audit::SigningKey> read_key_file(const std::string& path);
 
+/// The same for a path that a user named: a missing one's error says how to make it. It is never
+/// made here: a slip in a client's config would sign with a key that nobody knows.
+confine::Result<audit::SigningKey> read_named_key(const std::string& path);
+
 enum class Existing : std::uint8_t { keep, replace };
 /// Makes a key from fresh randomness and puts it at `path`, mode 0600, synced. With Existing::keep
 /// a file of that name is never touched: the error then has code EEXIST. Makes no folder.
 confine::Result<audit::SigningKey> make_key_file(const std::string& path, Existing existing);
+
+/// "public_key <hex>" and "key_id     <hex>", each with its newline.
+std::string encode_public_half(const audit::PublicKey& key);
 
 struct OpenedKey {
   audit::SigningKey key;
