@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// The programs that the benchmark starts around itself. They are modes of its own binary, so that
+// all of them are built the same way and none has to be found.
+#pragma once
+
+namespace aegis::relay_bench {
+
+inline constexpr const char* kServeMode = "--mode-serve";
+inline constexpr const char* kBareRelayMode = "--mode-bare-relay";
+inline constexpr const char* kFloorMode = "--mode-floor";
+
+/// Answers the requests of wire.h from stdin on stdout until the input ends: the cheapest server
+/// there can be.
+int serve();
+
+/// Starts `argv` (null-terminated) and moves bytes both ways, looking at none: what any process in
+/// between costs.
+int relay_bare(char** argv);
+
+/// Times what no recorder can do without, when told so on stdin (floor.h): appends to the file
+/// `path`, and signs.
+int measure_floors(const char* path);
+
+}  // namespace aegis::relay_bench
