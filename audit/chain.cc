@@ -11,8 +11,6 @@
 namespace aegis::audit {
 namespace {
 
-constexpr std::uint64_t kSchemaVersion = 2;
-constexpr std::string_view kProfile = "aegis/1";
 constexpr std::string_view kGrantPrefix = "wrap-passthrough-";
 
 void write_emitter(Writer& out, std::string_view version) {

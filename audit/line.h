@@ -15,6 +15,10 @@
 
 namespace aegis::audit {
 
+inline constexpr std::uint64_t kSchemaVersion = 2;
+/// The `profile` of an open Line whose emitter pairs every intent with exactly one outcome.
+inline constexpr std::string_view kProfile = "aegis/1";
+
 /// Time of day in microseconds since 1970-01-01T00:00:00Z, written as RFC 3339 with six decimals.
 struct UnixMicros {
   std::int64_t value;

@@ -17,7 +17,7 @@ namespace aegis::audit {
 
 enum class Standing : std::uint8_t { verified, indeterminate, tampered };
 
-/// The place where a record breaks.
+/// The place where a record breaks: of the first Line that contradicts what stands before it.
 struct Break {
   std::uint64_t session;
   std::uint64_t seq;
@@ -48,15 +48,34 @@ struct Report {
   std::optional<Break> broken;  // set when tampered
   bool is_pinned = false;       // verified, and the caller gave a trust set
   std::vector<KeyId> key_ids;   // in order of first use
-  std::vector<Coverage> coverage;
-  std::vector<InFlight> in_flight;
-  std::vector<Unpaired> unpaired;
+  std::optional<Coverage> coverage;
+  std::vector<InFlight>
+      in_flight;                   // of every session without a close, in order; none when tampered
+  std::vector<Unpaired> unpaired;  // in order; none when tampered
+  std::uint64_t unlisted = 0;      // more of those two kinds, left out to bound memory
   std::uint64_t lines = 0;
   std::uint64_t calls = 0;
 };
 
-/// `text()`'s output is cli.md's, to the letter, with a '\n' after each line.
+/// The report that `aegis verify` prints, each line with its '\n':
+///
+///     <verdict>
+///     at session <i> seq <n> byte <offset>       when tampered
+///     expected <text>                            when there is something to compare
+///     found <text>                               likewise
+///     key_id <hex>                               each key, in order of first use
+///     coverage session <i> seq <n>               unless nothing is covered
+///     in_flight session <i> seq <n> call <call_id> tool <tool_id>
+///     unpaired session <i> seq <n> <intent|outcome> call <call_id>
+///     unlisted <n>                               when calls were left out of the list
+///
+/// What comes from the record is written so that it cannot move a terminal: controls, line
+/// separators and characters that turn the direction of text or are invisible as \uxxxx, a
+/// backslash as two.
 std::string encode_text(const Report& report);
+/// The same facts as one JSON object, without a newline: verdict, trust, reason, at, expected,
+/// found, key_id, coverage, in_flight, unpaired, unlisted, each only when there is something to
+/// say.
 std::string encode_json(const Report& report);
 
 /// Trusted public keys. An empty set given is still a pin, that nothing satisfies.
@@ -65,6 +84,7 @@ struct TrustStore {
   TrustSet keys;
   std::size_t malformed_line = 0;  // from 1; 0 when the store is good
 };
+/// One key a line, 64 lower-case hex digits; blank lines and those that begin with '#' are skipped.
 TrustStore parse_trust_store(std::string_view text);
 
 class Verifier {

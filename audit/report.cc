@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// A report as text and as JSON. No time, no path: the same bytes give the same report.
+#include <algorithm>
+#include <utility>
+
+#include "audit/printable.h"
+#include "audit/verify.h"
+#include "mcp/json/canonical.h"
+
+namespace aegis::audit {
+namespace {
+
+using mcp::json::CanonicalWriter;
+
+std::string_view verdict_of(const Report& report) {
+  switch (report.standing) {
+    case Standing::verified:
+      return "Verified";
+    case Standing::indeterminate:
+      return "Indeterminate";
+    case Standing::tampered:
+      return "Tampered";
+  }
+  return {};
+}
+
+/// What a verified record is held against.
+std::string trust_of(const Report& report) {
+  if (!report.is_pinned) return "unpinned";
+  if (report.key_ids.size() != 1) return "pinned";
+  return "pinned to " + to_hex(report.key_ids.front().bytes);
+}
+
+class TextReport {
+ public:
+  TextReport& word(std::string_view text) {
+    out_ += text;
+    return *this;
+  }
+  TextReport& number(std::uint64_t value) {
+    out_ += std::to_string(value);
+    return *this;
+  }
+  TextReport& foreign(std::string_view text) {
+    append_printable(text, Backslash::twice, out_);
+    return *this;
+  }
+  TextReport& place(std::string_view what, std::uint64_t session, std::uint64_t seq) {
+    return word(what).word(" session ").number(session).word(" seq ").number(seq);
+  }
+  void end() { out_ += '\n'; }
+  std::string take() { return std::move(out_); }
+
+ private:
+  std::string out_;
+};
+
+void write_verdict(const Report& report, TextReport& out) {
+  out.word(verdict_of(report));
+  if (report.standing == Standing::verified) {
+    out.word(" (").word(trust_of(report)).word(")").end();
+  } else {
+    out.word(": ").foreign(report.reason).end();
+  }
+  if (!report.broken) return;
+  const Break& broken = *report.broken;
+  out.place("at", broken.session, broken.seq).word(" byte ").number(broken.offset).end();
+  if (!broken.expected.empty()) out.word("expected ").foreign(broken.expected).end();
+  if (!broken.found.empty()) out.word("found ").foreign(broken.found).end();
+}
+
+void write_place(CanonicalWriter& out, std::uint64_t session, std::uint64_t seq) {
+  // A Line after the last possible seq would be one more than the largest integer there is.
+  out.member("seq", std::min(seq, mcp::json::kMaxInteger));
+  out.member("session", session);
+}
+
+void write_lists(const Report& report, CanonicalWriter& out) {
+  out.name("in_flight");
+  out.begin_array();
+  for (const InFlight& call : report.in_flight) {
+    out.begin_object();
+    out.member("call", call.call_id);
+    write_place(out, call.session, call.seq);
+    out.member("tool", call.tool_id);
+    out.end_object();
+  }
+  out.end_array();
+}
+
+}  // namespace
+
+std::string encode_text(const Report& report) {
+  TextReport out;
+  write_verdict(report, out);
+  for (const KeyId& id : report.key_ids)
+    out.word("key_id ").word(to_hex(id.bytes)).end();
+  if (report.coverage) out.place("coverage", report.coverage->session, report.coverage->seq).end();
+  for (const InFlight& call : report.in_flight) {
+    out.place("in_flight", call.session, call.seq);
+    out.word(" call ").foreign(call.call_id).word(" tool ").foreign(call.tool_id).end();
+  }
+  for (const Unpaired& call : report.unpaired) {
+    out.place("unpaired", call.session, call.seq).word(call.is_intent ? " intent" : " outcome");
+    out.word(" call ").foreign(call.call_id).end();
+  }
+  if (report.unlisted > 0) out.word("unlisted ").number(report.unlisted).end();
+  return out.take();
+}
+
+std::string encode_json(const Report& report) {
+  std::string text;
+  CanonicalWriter out{text};
+  out.begin_object();
+  if (report.broken) {
+    out.name("at");
+    out.begin_object();
+    out.member("byte", report.broken->offset);
+    write_place(out, report.broken->session, report.broken->seq);
+    out.end_object();
+  }
+  if (report.coverage) {
+    out.name("coverage");
+    out.begin_object();
+    write_place(out, report.coverage->session, report.coverage->seq);
+    out.end_object();
+  }
+  if (report.broken && !report.broken->expected.empty())
+    out.member("expected", report.broken->expected);
+  if (report.broken && !report.broken->found.empty()) out.member("found", report.broken->found);
+  if (!report.in_flight.empty()) write_lists(report, out);
+  out.name("key_id");
+  out.begin_array();
+  for (const KeyId& id : report.key_ids)
+    out.string(to_hex(id.bytes));
+  out.end_array();
+  if (!report.reason.empty()) out.member("reason", report.reason);
+  if (report.standing == Standing::verified) out.member("trust", trust_of(report));
+  if (!report.unpaired.empty()) {
+    out.name("unpaired");
+    out.begin_array();
+    for (const Unpaired& call : report.unpaired) {
+      out.begin_object();
+      out.member("call", call.call_id);
+      out.member("line", call.is_intent ? "intent" : "outcome");
+      write_place(out, call.session, call.seq);
+      out.end_object();
+    }
+    out.end_array();
+  }
+  if (report.unlisted > 0) out.member("unlisted", report.unlisted);
+  out.member("verdict", verdict_of(report));
+  out.end_object();
+  std::string printable;
+  append_printable(text, Backslash::keep, printable);
+  return printable;
+}
+
+}  // namespace aegis::audit
