@@ -134,9 +134,8 @@ void kill_children() noexcept {
   DIR* processes = ::opendir("/proc");
   if (processes == nullptr) return;
   while (const dirent* entry = ::readdir(processes)) {
-    if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-    if (is_child(entry->d_name))
-      kill_child(static_cast<pid_t>(::strtol(entry->d_name, nullptr, 10)));
+    const auto pid = static_cast<pid_t>(::strtol(entry->d_name, nullptr, 10));
+    if (pid > 0 && is_child(pid)) kill_child(pid);
   }
   ::closedir(processes);
 }
