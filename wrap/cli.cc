@@ -3,6 +3,8 @@
 // operands like "[a,b]" and offers no suggestion.
 #include "wrap/cli.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -86,7 +88,8 @@ Arguments cut_arguments(std::span<const char* const> after_verb) {
 
 int run_program(std::span<const Verb> verbs, std::span<const char* const> argv) {
   if (argv.size() < 2) {
-    log("no verb is given (aegis --help tells them)");
+    const std::string usage = usage_text(verbs);
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, usage.data(), usage.size());
     return kUsageExit;
   }
   const std::string_view word = argv[1];
@@ -101,7 +104,7 @@ int run_program(std::span<const Verb> verbs, std::span<const char* const> argv) 
 Flags::Flags(const VerbText& text, Manner manner)
     : text_(text), manner_(manner), app_(std::make_unique<CLI::App>()) {
   app_->allow_extras();
-  app_->set_help_flag("-h,--help", "Say this.");
+  app_->set_help_flag("-h,--help", "say this");
   app_->formatter(std::make_shared<HelpFormatter>(text));
 }
 
@@ -179,29 +182,37 @@ std::optional<int> Flags::run_parser(const std::vector<std::string>& words) {
 /// What CLI11 made nothing of.
 std::optional<int> Flags::sort_rest(const Arguments& arguments) {
   operands_ = app_->remaining();
-  for (const std::string& word : operands_) {
-    if (is_flag(word)) return usage_error(unknown_flag(word));
-  }
+  const auto flag = std::find_if(operands_.begin(), operands_.end(), is_flag);
   switch (manner_.operands) {
+    case Operands::command:
+      if (const std::optional<int> exit = check_command(arguments)) return exit;
+      break;
     case Operands::words:
-      if (arguments.command) {
-        operands_.insert(operands_.end(), arguments.command->begin(), arguments.command->end());
-      }
-      return std::nullopt;
+      if (flag != operands_.end()) return usage_error(unknown_flag(*flag));
+      if (!arguments.command) break;
+      operands_.insert(operands_.end(), arguments.command->begin(), arguments.command->end());
+      break;
     case Operands::none:
+      if (flag != operands_.end()) return usage_error(unknown_flag(*flag));
       if (arguments.command) return usage_error("--: no command is expected");
       if (!operands_.empty()) return usage_error(operands_.front() + ": no operand is expected");
-      return std::nullopt;
-    case Operands::command: {
-      const bool has_command = arguments.command && !arguments.command->empty();
-      if (operands_.empty()) {
-        if (has_command) return std::nullopt;
-        return usage_error("no command is given; write it behind a `--`");
-      }
-      if (has_command) return usage_error(operands_.front() + ": no flag, and not behind the `--`");
-      return usage_error(operands_.front() + ": a `--` must stand before the command");
-    }
+      break;
   }
+  return std::nullopt;
+}
+
+/// A forgotten `--` is said before the command's own flags are called unknown.
+std::optional<int> Flags::check_command(const Arguments& arguments) {
+  const auto flag = std::find_if(operands_.begin(), operands_.end(), is_flag);
+  const auto word = std::find_if_not(operands_.begin(), operands_.end(), is_flag);
+  const std::string how = "write: aegis " + std::string(text_.name) + " [flags] -- ";
+  if (!arguments.command && word != operands_.end()) {
+    return usage_error(*word + ": a `--` must stand before the command; " + how + *word);
+  }
+  if (flag != operands_.end()) return usage_error(unknown_flag(*flag));
+  if (word != operands_.end()) return usage_error(*word + ": no flag, and not behind the `--`");
+  const bool has_command = arguments.command && !arguments.command->empty();
+  if (!has_command) return usage_error("no command is given; " + how + "<command>");
   return std::nullopt;
 }
 

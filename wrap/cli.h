@@ -91,6 +91,7 @@ class Flags {
   void add_value(const Flag& flag, Times times, Take take);
   [[nodiscard]] std::optional<int> run_parser(const std::vector<std::string>& words);
   [[nodiscard]] std::optional<int> sort_rest(const Arguments& arguments);
+  [[nodiscard]] std::optional<int> check_command(const Arguments& arguments);
   [[nodiscard]] std::string unknown_flag(const std::string& word) const;
 
   VerbText text_;

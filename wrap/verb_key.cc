@@ -37,7 +37,7 @@ Result<audit::SigningKey> read(const std::optional<std::string>& named) {
 int verb_key(const Arguments& arguments) {
   std::optional<std::string> path;
   Flags flags(kText, {Operands::none, kFailed});
-  flags.add_text({"--signing-key", "PATH", "The key file (default: ~/.config/aegis/signing.key)."},
+  flags.add_text({"--signing-key", "PATH", "the key file (default: ~/.config/aegis/signing.key)"},
                  path);
   if (const std::optional<int> exit = flags.parse(arguments)) return *exit;
 

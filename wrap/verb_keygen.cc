@@ -48,8 +48,8 @@ int verb_keygen(const Arguments& arguments) {
   std::optional<std::string> out;
   bool is_forced = false;
   Flags flags(kText, {Operands::none, kFailed});
-  flags.add_text({"--out", "PATH", "Where it goes (default: ~/.config/aegis/signing.key)."}, out);
-  flags.add_switch({"--force", nullptr, "Replace the file that is there."}, is_forced);
+  flags.add_text({"--out", "PATH", "where it goes (default: ~/.config/aegis/signing.key)"}, out);
+  flags.add_switch({"--force", nullptr, "replace the file that is there"}, is_forced);
   if (const std::optional<int> exit = flags.parse(arguments)) return *exit;
 
   const Result<audit::SigningKey> made = make(out, is_forced ? Existing::replace : Existing::keep);

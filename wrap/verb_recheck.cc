@@ -112,8 +112,8 @@ int verb_recheck(const Arguments& arguments) {
   std::optional<std::string> policy_path;
   bool is_json = false;
   Flags flags(kText, {Operands::words, kDiffersOrUsage});
-  flags.add_text({"--policy", "YAML", "The rules to judge by."}, policy_path);
-  flags.add_switch({"--json", nullptr, "The same facts as one JSON object."}, is_json);
+  flags.add_text({"--policy", "YAML", "the rules to judge by"}, policy_path);
+  flags.add_switch({"--json", nullptr, "the same facts as one JSON object"}, is_json);
   if (const std::optional<int> exit = flags.parse(arguments)) return *exit;
   if (!policy_path) return flags.usage_error("--policy: it is missing");
   if (flags.operands().size() > 1) {

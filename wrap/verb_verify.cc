@@ -234,11 +234,11 @@ int verify_all(const std::vector<std::string>& operands, Run& run) {
 int verb_verify(const Arguments& arguments) {
   Options options;
   Flags flags(kText, {Operands::words, kTamperedOrUsage});
-  flags.add_texts({"--key", "HEX", "A public key to trust; may be given several times."},
+  flags.add_texts({"--key", "HEX", "a public key to trust; may be given several times"},
                   options.keys);
-  flags.add_text({"--trust-store", "FILE", "Trust the keys in it, one a line; # starts a comment."},
+  flags.add_text({"--trust-store", "FILE", "trust the keys in it, one a line; # starts a comment"},
                  options.trust_store);
-  flags.add_switch({"--json", nullptr, "The same facts as one JSON object."}, options.is_json);
+  flags.add_switch({"--json", nullptr, "the same facts as one JSON object"}, options.is_json);
   if (const std::optional<int> exit = flags.parse(arguments)) return *exit;
   if (flags.operands().empty()) return flags.usage_error("no record is named");
 
