@@ -1,113 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// Turns libyaml's events into a Document. libyaml is C, keeps its own stack on the heap and reports
-// a place for each event, with lines, columns and offsets in code points from 0.
-#include <yaml.h>
-
-#include <cstring>
+// Turns libyaml's events into a Document. Events come in a flat row, so nothing here recurses.
 #include <utility>
 
 #include "policy/document.h"
+#include "policy/findings.h"
 #include "policy/prescan.h"
-#include "policy/text.h"
+#include "policy/yaml.h"
 
 namespace aegis::policy {
 namespace {
-
-constexpr std::size_t kMaxErrors = 20;
-
-class YamlParser {
- public:
-  explicit YamlParser(std::string_view text) : is_ready_(yaml_parser_initialize(&parser_) == 1) {
-    if (!is_ready_) return;
-    yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
-    // libyaml's own type for bytes.
-    const auto* bytes = reinterpret_cast<const yaml_char_t*>(text.data());
-    yaml_parser_set_input_string(&parser_, bytes, text.size());
-  }
-  YamlParser(const YamlParser&) = delete;
-  YamlParser& operator=(const YamlParser&) = delete;
-  ~YamlParser() {
-    if (is_ready_) yaml_parser_delete(&parser_);
-  }
-
-  bool next(yaml_event_t& event) { return is_ready_ && yaml_parser_parse(&parser_, &event) == 1; }
-  /// Of the call of next() that failed.
-  [[nodiscard]] const yaml_parser_t& failed() const { return parser_; }
-  [[nodiscard]] bool is_out_of_memory() const {
-    return !is_ready_ || parser_.error == YAML_MEMORY_ERROR;
-  }
-
- private:
-  yaml_parser_t parser_{};
-  bool is_ready_;
-};
-
-class YamlEvent {
- public:
-  YamlEvent() = default;
-  YamlEvent(const YamlEvent&) = delete;
-  YamlEvent& operator=(const YamlEvent&) = delete;
-  ~YamlEvent() { yaml_event_delete(&event_); }
-  yaml_event_t* operator->() { return &event_; }
-  yaml_event_t& operator*() { return event_; }
-
- private:
-  yaml_event_t event_{};
-};
-
-/// Finds the bytes of marks, which never go back, in one walk over the text.
-class MarkCursor {
- public:
-  explicit MarkCursor(std::string_view text) : rest_(text) {}
-  /// The character at `mark`; NUL at the end.
-  char at(const yaml_mark_t& mark) {
-    for (; index_ < mark.index && !rest_.empty(); ++index_) {
-      const CodePoint point = decode_front(rest_);
-      rest_.remove_prefix(point.size == 0 ? 1 : point.size);
-    }
-    return rest_.empty() ? '\0' : rest_.front();
-  }
-
- private:
-  std::string_view rest_;
-  std::size_t index_ = 0;
-};
-
-Diagnostic error_at(const yaml_mark_t& mark, std::string message) {
-  return {Diagnostic::Severity::error, mark.line + 1, mark.column + 1, "", std::move(message)};
-}
-
-/// The name of an alias or an anchor is what cannot be read; the context is where its '*' or '&'
-/// stands.
-bool is_name_scan(const yaml_parser_t& parser) {
-  const std::string_view context = parser.context == nullptr ? "" : parser.context;
-  return context == "while scanning an alias" || context == "while scanning an anchor";
-}
-
-/// libyaml's words, or ours where its words do not say what to do.
-std::string explain(const yaml_parser_t& parser, char found) {
-  const std::string_view problem = parser.problem == nullptr ? "" : parser.problem;
-  const std::string_view context = parser.context == nullptr ? "" : parser.context;
-  if (found == '\t') return "a tab stands in the indentation; indent with spaces";
-  if (context == "while scanning an alias") {
-    return "a '*' without quotes begins a YAML alias; write \"*\" in quotes for \"matches "
-           "anything\"";
-  }
-  if (context == "while scanning an anchor")
-    return "a '&' without quotes begins a YAML anchor; put the text in quotes";
-  if (problem == "mapping values are not allowed in this context") {
-    return "a ':' stands where no member can begin; check the indentation, and put a text that "
-           "holds ': ' in quotes";
-  }
-  if (problem == "found unknown escape character" ||
-      problem == "found invalid Unicode character escape code") {
-    return "this escape in a double-quoted text is none of YAML's; write the character itself";
-  }
-  std::string out = "this is not YAML: ";
-  out += problem.empty() ? "it cannot be read" : problem;
-  if (!context.empty()) out.append(" ").append(context);
-  return out;
-}
 
 /// What readers may take differently about this node, which begins with `first`; null when nothing
 /// is.
@@ -171,16 +72,7 @@ class DocumentBuilder {
   };
 
   void report_failure(const YamlParser& parser) {
-    if (parser.is_out_of_memory()) {
-      errors_.push_back(
-          {Diagnostic::Severity::error, 0, 0, "", "there is not enough memory to read the text"});
-      return;
-    }
-    const yaml_parser_t& failed = parser.failed();
-    // A fresh cursor: a problem's mark may lie before the last event's.
-    const char found = MarkCursor(text_).at(failed.problem_mark);
-    Diagnostic error = error_at(failed.problem_mark, explain(failed, found));
-    if (is_name_scan(failed)) error = error_at(failed.context_mark, std::move(error.message));
+    Diagnostic error = explain_failure(parser, text_);
     error.field = awaited_field();
     errors_.push_back(std::move(error));
   }
@@ -199,7 +91,7 @@ class DocumentBuilder {
 
   void report_oddities() {
     for (const Oddity& oddity : oddities_) {
-      if (errors_.size() == kMaxErrors) break;
+      if (errors_.size() == Findings::kMost) break;
       const Document::Node node(document_, oddity.record);
       errors_.push_back({Diagnostic::Severity::error,
                          node.at().line,

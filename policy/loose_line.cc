@@ -31,10 +31,12 @@ class LooseReader {
   bool binary(Json::binary_t& /*value*/) { return true; }
   bool string(std::string& value) {
     if (is_member("call_id")) line_.call_id = value;
-    if (is_member("line_type") || is_member("phase")) {
-      line_.is_outcome = line_.is_outcome || value == "outcome";
+    if (is_member("line_type")) {
+      has_type_ = true;
+      says_outcome_ = says_outcome_ || value == "outcome";
+      line_.is_open = line_.is_open || value == "open";
     }
-    if (is_member("line_type")) line_.is_open = line_.is_open || value == "open";
+    if (is_member("phase")) phase_says_outcome_ = phase_says_outcome_ || value == "outcome";
     return true;
   }
   bool start_object(std::size_t /*size*/) { return enter(); }
@@ -50,6 +52,8 @@ class LooseReader {
                    const std::exception& /*why*/) {
     return false;
   }
+
+  [[nodiscard]] bool is_outcome() const { return has_type_ ? says_outcome_ : phase_says_outcome_; }
 
  private:
   [[nodiscard]] bool is_member(std::string_view name) const { return depth_ == 1 && name_ == name; }
@@ -69,6 +73,9 @@ class LooseReader {
   LooseLine& line_;
   std::string name_;  // of the member of the outermost object whose value comes next
   std::size_t depth_ = 0;
+  bool has_type_ = false;
+  bool says_outcome_ = false;
+  bool phase_says_outcome_ = false;
 };
 
 }  // namespace
@@ -77,6 +84,7 @@ LooseLine read_loosely(std::string_view line) {
   LooseLine found;
   LooseReader reader(found);
   found.is_json = Json::sax_parse(line.begin(), line.end(), &reader);
+  found.is_outcome = reader.is_outcome();
   return found;
 }
 

@@ -13,7 +13,8 @@ namespace aegis::policy {
 struct LooseLine {
   bool is_json = false;  // one complete JSON value; else all that is below comes from what stands
                          // before the flaw
-  bool is_outcome = false;  // any of its line_type, or phase where schema 1 had it, says so
+  bool is_outcome =
+      false;  // any of its line_type says so, or without one, phase, as schema 1 had it
   bool is_open = false;
   bool is_other_schema = false;  // any of its schema_version is a number other than 2
   std::string call_id;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // A policy text, version 1, read from its tree into rules. Every member is known, of its one type
 // and within its limits, or the whole text is refused; all that is wrong is told at once.
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <unordered_map>
@@ -38,6 +39,10 @@ constexpr std::array<std::string_view, 3> kLimitFields = {
     "max_memory_bytes", "max_wall_ms", "max_output_bytes"};
 
 constexpr std::string_view kRateForm = "rate: { max: N, per_seconds: N }";
+
+bool is_control(char byte) {
+  return static_cast<unsigned char>(byte) < 0x20 || byte == 0x7F;
+}
 
 class PolicyReader {
  public:
@@ -137,12 +142,16 @@ std::string PolicyReader::read_id(const Field& field, Node rule) {
     fields_.missing(rule, "id", "a name that no other rule has");
     return "";
   }
-  std::string id = fields_.read_text(*field, kMaxNameBytes).value_or("");
+  const auto text = fields_.read_text(*field, kMaxNameBytes);
+  if (!text) return "";
+  const std::string& id = *text;
   if (id.empty()) {
-    if (field->kind() == Document::Kind::scalar && !field->is_plain() && field->text().empty()) {
-      fields_.error(*field, "expected a name that no other rule has, found an empty text");
-    }
+    fields_.error(*field, "expected a name that no other rule has, found an empty text");
     return id;
+  }
+  // Ids are printed far from here, on terminals too. The other names stand for what a server chose.
+  if (std::any_of(id.begin(), id.end(), is_control)) {
+    fields_.error(*field, "expected a name without control characters, found " + quoted(id));
   }
   const auto [first, is_new] = first_with_id_.try_emplace(id, *field);
   if (!is_new) {

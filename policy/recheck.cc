@@ -3,12 +3,11 @@
 #include "policy/recheck.h"
 
 #include <algorithm>
-#include <array>
-#include <optional>
 #include <utility>
 
 #include "mcp/json/canonical.h"
 #include "policy/loose_line.h"
+#include "policy/outcome.h"
 
 namespace aegis::policy {
 namespace {
@@ -20,124 +19,6 @@ using mcp::json::find_string;
 
 constexpr std::uint64_t kSchemaVersion = 2;
 constexpr std::size_t kMostNotes = 20;
-
-// What wrap records of calls that no rule decided (docs/record-format.md).
-constexpr std::string_view kUnknownTool = "<unknown>";
-constexpr std::string_view kMalformedCall = "tools/call without a string params.name";
-constexpr std::string_view kMalformedFrame = "malformed frame: ";
-constexpr std::string_view kRecordUnavailable = "record unavailable";
-constexpr std::string_view kBatchRefused = "batch holds a refused call";
-
-/// What the new rules do to a call, as far as the other calls of its batch are concerned.
-enum class Effect : std::uint8_t { passes, refuses, unknown };
-
-struct Judgement {
-  Clause clause;
-  Effect effect;
-};
-
-/// An outcome as far as its rules could see it.
-struct Outcome {
-  std::string_view call_id;
-  std::uint64_t seq;
-  std::string_view request_digest;
-  std::string_view reason;
-  Recorded recorded;
-  Call call;
-};
-
-std::optional<Recorded> read_status(const CanonicalNode& policy) {
-  const auto status = find_string(policy, "status");
-  if (status == "allowed") return Recorded::allowed;
-  if (status == "denied") return Recorded::denied;
-  if (status == "rate_limited") return Recorded::rate_limited;
-  if (status == "pending_approval") return Recorded::pending_approval;
-  return std::nullopt;
-}
-
-/// False when the axis is there and is no string.
-bool read_axis(const CanonicalNode& axes,
-               std::string_view name,
-               std::optional<std::string_view>& value) {
-  value = find_string(axes, name);
-  return value || find_member(axes, name) == nullptr;
-}
-
-bool has_all_members(const CanonicalNode& line) {
-  using Type = CanonicalNode::Type;
-  struct Required {
-    std::string_view name;
-    Type type;
-  };
-  constexpr std::array<Required, 9> kRequired = {{{"call_id", Type::string},
-                                                  {"capability", Type::object},
-                                                  {"decision_axes", Type::object},
-                                                  {"execution", Type::object},
-                                                  {"policy", Type::object},
-                                                  {"policy_set_hash", Type::string},
-                                                  {"request_digest", Type::string},
-                                                  {"seq", Type::integer},
-                                                  {"tool_id", Type::string}}};
-  return std::all_of(kRequired.begin(), kRequired.end(), [&](const Required& required) {
-    const CanonicalNode* member = find_member(line, required.name);
-    return member != nullptr && member->is(required.type);
-  });
-}
-
-std::optional<Outcome> read_outcome(const CanonicalNode& line) {
-  if (!has_all_members(line)) return std::nullopt;
-  const CanonicalNode& policy = *find_member(line, "policy");
-  const CanonicalNode& axes = *find_member(line, "decision_axes");
-  const auto recorded = read_status(policy);
-  if (!recorded) return std::nullopt;
-  Outcome outcome{.call_id = *find_string(line, "call_id"),
-                  .seq = *find_integer(line, "seq"),
-                  .request_digest = *find_string(line, "request_digest"),
-                  .reason = find_string(policy, "reason").value_or(""),
-                  .recorded = *recorded,
-                  .call = {*find_string(line, "tool_id"), {}, {}}};
-  if (!read_axis(axes, "role", outcome.call.role)) return std::nullopt;
-  if (!read_axis(axes, "capability", outcome.call.capability)) return std::nullopt;
-  return outcome;
-}
-
-bool is_blocked(Recorded recorded) {
-  return recorded == Recorded::denied || recorded == Recorded::rate_limited;
-}
-
-Judgement compare(Recorded was, Action now) {
-  switch (now) {
-    case Action::allow:
-      if (was == Recorded::allowed) return {Unchanged{was}, Effect::passes};
-      return {NewlyAllowed{was}, Effect::passes};
-    case Action::deny:
-      if (is_blocked(was)) return {Unchanged{was}, Effect::refuses};
-      return {NewlyBlocked{was}, Effect::refuses};
-    case Action::pending_approval:
-      if (was == Recorded::pending_approval) return {Unchanged{was}, Effect::refuses};
-      return {NewlyParked{was}, Effect::refuses};
-    case Action::rate_limit:
-      break;
-  }
-  return {Indeterminate{Unanswerable::rate_limit_unevaluable}, Effect::unknown};
-}
-
-/// Refused whatever the rules: no rule was asked, or its frame could not be put on the record.
-bool is_refused_by_no_rule(const Outcome& outcome) {
-  if (outcome.recorded != Recorded::denied) return false;
-  if (outcome.reason.starts_with(kRecordUnavailable)) return true;
-  return outcome.call.tool == kUnknownTool &&
-         (outcome.reason == kMalformedCall || outcome.reason.starts_with(kMalformedFrame));
-}
-
-Judgement judge(const Policy& policy, const Outcome& outcome) {
-  if (is_refused_by_no_rule(outcome)) return {Unchanged{Recorded::denied}, Effect::refuses};
-  // A call that names no tool crosses only where there is no policy.
-  if (outcome.call.tool == kUnknownTool && outcome.recorded == Recorded::allowed) {
-    return compare(outcome.recorded, Action::deny);
-  }
-  return compare(outcome.recorded, policy.decide(outcome.call).action);
-}
 
 struct Held {
   RecheckedCall call;
@@ -236,9 +117,8 @@ void Rechecker::State::read_canonical(const CanonicalNode& line) {
   const bool is_other_schema = schema != nullptr && schema->is(CanonicalNode::Type::integer) &&
                                schema->integer != kSchemaVersion;
   // Schema 1 called it "phase".
-  const bool is_outcome =
-      type == "outcome" || (!type && is_other_schema && find_string(line, "phase") == "outcome");
-  if (!is_outcome) return;
+  const bool has_type = find_member(line, "line_type") != nullptr;
+  if ((has_type ? type : find_string(line, "phase")) != "outcome") return;
   if (!is_other_schema && schema != nullptr) {
     if (const auto outcome = read_outcome(line)) return hold(*outcome);
   }
@@ -255,13 +135,12 @@ void Rechecker::State::read_other(std::string_view line, bool is_last) {
   const std::string where = "line " + std::to_string(line_number);
   if (loose.is_open) begin_session();
   if (loose.is_outcome) {
-    if (!loose.is_other_schema)
-      note(where + " says that it is an outcome and is no Line of this format");
     return hold_unreadable(
         {std::move(loose.call_id), session(), loose.seq, {}},
         loose.is_other_schema ? Unanswerable::unknown_policy_set_hash : Unanswerable::no_binding);
   }
-  if (loose.is_json || line.find_first_not_of(" \t\r") == std::string_view::npos) return;
+  if ((loose.is_json && !is_long) || line.find_first_not_of(" \t\r") == std::string_view::npos)
+    return;
   if (is_last && !is_long) {
     // What a stopped writer leaves behind. Its call, if it was to be one's outcome, has none on
     // this record.
@@ -284,15 +163,17 @@ void Rechecker::State::hold(const Outcome& outcome) {
     group.begin(session(), outcome.request_digest);
   }
   Judgement judgement = judge(policy, outcome);
-  const bool is_with_batch =
-      outcome.recorded == Recorded::denied && outcome.reason == kBatchRefused;
   group.add({{std::string(outcome.call_id), session(), outcome.seq, judgement.clause},
              judgement.effect,
-             is_with_batch});
+             is_refused_with_batch(outcome)});
 }
 
 /// It may be of the same frame as the outcomes around it, so it joins whatever group there is.
 void Rechecker::State::hold_unreadable(RecheckedCall call, Unanswerable reason) {
+  if (reason == Unanswerable::no_binding) {
+    note("line " + std::to_string(line_number) +
+         " says that it is an outcome and cannot be read as one");
+  }
   call.clause = Indeterminate{reason};
   group.add({std::move(call), Effect::unknown, false});
 }
