@@ -139,8 +139,8 @@ void Rechecker::State::read_other(std::string_view line, bool is_last) {
         {std::move(loose.call_id), session(), loose.seq, {}},
         loose.is_other_schema ? Unanswerable::unknown_policy_set_hash : Unanswerable::no_binding);
   }
-  if ((loose.is_json && !is_long) || line.find_first_not_of(" \t\r") == std::string_view::npos)
-    return;
+  const bool is_blank = line.find_first_not_of(" \t\r") == std::string_view::npos;
+  if (!is_long && (loose.is_json || is_blank)) return;
   if (is_last && !is_long) {
     // What a stopped writer leaves behind. Its call, if it was to be one's outcome, has none on
     // this record.

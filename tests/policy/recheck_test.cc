@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+#include "policy/recheck.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+namespace aegis::policy {
+namespace {
+
+using namespace std::string_literals;
+
+const std::string kOpen = R"({"line_type":"open","schema_version":2,"seq":0})"
+                          "\n";
+
+/// The members of an outcome; the rest of its Line is filled in.
+struct Parts {
+  std::string call_id = "c-1";
+  std::string tool = "t";
+  std::string policy = R"({"status":"allowed"})";
+  std::string axes = "{}";
+  std::string digest = "d1";
+  int seq = 2;
+};
+
+std::string outcome(const Parts& parts) {
+  return R"({"call_id":")" + parts.call_id +
+         R"(","capability":{"status":"granted"},"decision_axes":)" + parts.axes +
+         R"(,"execution":{"status":"success"},"line_type":"outcome","policy":)" + parts.policy +
+         R"(,"policy_set_hash":"h","request_digest":")" + parts.digest +
+         R"(","schema_version":2,"seq":)" + std::to_string(parts.seq) + R"(,"tool_id":")" +
+         parts.tool + "\"}\n";
+}
+
+std::string denied(std::string_view reason) {
+  return R"({"reason":")" + std::string(reason) + R"(","status":"denied"})";
+}
+const std::string kRateLimited = R"({"reason":"no","status":"rate_limited"})";
+const std::string kPending = R"({"approval_id":"a","status":"pending_approval"})";
+
+Policy rules(std::string_view text) {
+  std::string whole = "version: 1\nrules:\n";
+  whole += text.empty() ? "  []\n" : text;
+  Loaded loaded = parse_policy(whole, Purpose::recheck);
+  CAPTURE(whole);
+  REQUIRE(loaded.policy.has_value());
+  return *std::move(loaded.policy);
+}
+
+RecheckReport recheck(std::string_view policy_rules, std::string_view record) {
+  const Policy policy = rules(policy_rules);
+  Rechecker rechecker(policy);
+  rechecker.feed(record);
+  return rechecker.finish();
+}
+
+std::string recheck_text(std::string_view policy_rules, std::string_view record) {
+  return encode_text(recheck(policy_rules, record).calls);
+}
+
+constexpr std::string_view kDeny = "  - { id: x, action: deny }\n";
+constexpr std::string_view kPark = "  - { id: x, action: pending_approval }\n";
+constexpr std::string_view kRate =
+    "  - { id: x, action: rate_limit, rate: { max: 1, per_seconds: 1 } }\n";
+
+TEST_CASE("each recorded status meets each new verdict") {
+  struct Row {
+    std::string_view name;
+    std::string status;
+    std::string_view rules;
+    std::string_view clause;
+  };
+  const Row rows[] = {
+      {"allowed, allow", R"({"status":"allowed"})", "", "unchanged allowed"},
+      {"denied, allow", denied("no"), "", "newly_allowed was=denied now=allowed"},
+      {"rate_limited, allow", kRateLimited, "", "newly_allowed was=rate_limited now=allowed"},
+      {"pending, allow", kPending, "", "newly_allowed was=pending_approval now=allowed"},
+      {"allowed, deny", R"({"status":"allowed"})", kDeny, "newly_blocked was=allowed now=denied"},
+      {"denied, deny", denied("no"), kDeny, "unchanged denied"},
+      {"rate_limited, deny: one class", kRateLimited, kDeny, "unchanged rate_limited"},
+      {"pending, deny", kPending, kDeny, "newly_blocked was=pending_approval now=denied"},
+      {"allowed, park", R"({"status":"allowed"})", kPark, "newly_parked was=allowed"},
+      {"denied, park", denied("no"), kPark, "newly_parked was=denied"},
+      {"rate_limited, park", kRateLimited, kPark, "newly_parked was=rate_limited"},
+      {"pending, park", kPending, kPark, "unchanged pending_approval"},
+      {"allowed, rate", R"({"status":"allowed"})", kRate, "indeterminate rate_limit_unevaluable"},
+      {"denied, rate", denied("no"), kRate, "indeterminate rate_limit_unevaluable"},
+      {"rate_limited, rate", kRateLimited, kRate, "indeterminate rate_limit_unevaluable"},
+      {"pending, rate", kPending, kRate, "indeterminate rate_limit_unevaluable"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.name);
+    Parts parts;
+    parts.policy = row.status;
+    CHECK(recheck_text(row.rules, kOpen + outcome(parts)) ==
+          "call c-1 session 0 seq 2: " + std::string(row.clause) + '\n');
+  }
+}
+
+TEST_CASE("the tool and the recorded role and capability are what the rules see") {
+  Parts parts;
+  parts.axes =
+      R"({"capability":"fs.read","fs":{"path_canonical":"/a","path_raw":"a"},"role":"ops","session":"s"})";
+  const std::string record = kOpen + outcome(parts);
+  CHECK(recheck_text("  - { id: x, action: deny, tool: t, role: ops, capability: fs.read }\n",
+                     record) == "call c-1 session 0 seq 2: newly_blocked was=allowed now=denied\n");
+  for (const std::string_view other : {"tool: u", "role: dev", "capability: fs.write"}) {
+    CAPTURE(other);
+    CHECK(recheck_text("  - { id: x, action: deny, " + std::string(other) + " }\n", record) ==
+          "call c-1 session 0 seq 2: unchanged allowed\n");
+  }
+  parts.axes = "{}";
+  CHECK(recheck_text("  - { id: x, action: deny, role: ops }\n", kOpen + outcome(parts)) ==
+        "call c-1 session 0 seq 2: unchanged allowed\n");
+}
+
+TEST_CASE("outcomes are told in file order, sessions counted by their open Lines") {
+  const std::string intent =
+      R"({"call_id":"c-1","line_type":"intent","schema_version":2,"seq":1,"tool_id":"t"})"
+      "\n";
+  const std::string close = R"({"line_type":"close","schema_version":2,"seq":3})"
+                            "\n";
+  const std::string record = kOpen + intent + outcome({}) + close + kOpen +
+                             outcome({.call_id = "d-1", .digest = "d2", .seq = 7});
+  CHECK(
+      recheck_text("", record) ==
+      "call c-1 session 0 seq 2: unchanged allowed\ncall d-1 session 1 seq 7: unchanged allowed\n");
+  CHECK(recheck_text("", outcome({})) == "call c-1 session 0 seq 2: unchanged allowed\n");
+}
+
+TEST_CASE("calls that no rule refused stay refused, whatever the rules") {
+  struct Row {
+    std::string_view name;
+    std::string tool;
+    std::string reason;
+    std::string_view clause;
+  };
+  const Row rows[] = {
+      {"a malformed frame",
+       "<unknown>",
+       "malformed frame: not JSON, at byte 3",
+       "unchanged denied"},
+      {"a call without a name",
+       "<unknown>",
+       "tools/call without a string params.name",
+       "unchanged denied"},
+      {"no record", "t", "record unavailable", "unchanged denied"},
+      {"no record, told why",
+       "t",
+       "record unavailable: too many calls in flight",
+       "unchanged denied"},
+      {"a rule's own reason",
+       "t",
+       "malformed frame: says the rule",
+       "newly_allowed was=denied now=allowed"},
+      {"a tool that is called so", "<unknown>", "no", "newly_allowed was=denied now=allowed"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.name);
+    CHECK(recheck_text("", kOpen + outcome({.tool = row.tool, .policy = denied(row.reason)})) ==
+          "call c-1 session 0 seq 2: " + std::string(row.clause) + '\n');
+  }
+  CHECK(
+      recheck(kRate, kOpen + outcome({.tool = "<unknown>", .policy = denied("malformed frame: x")}))
+          .unchanged == 1);
+}
+
+TEST_CASE("a call without a name that crossed without a policy would not cross under any") {
+  CHECK(recheck_text("", kOpen + outcome({.tool = "<unknown>"})) ==
+        "call c-1 session 0 seq 2: newly_blocked was=allowed now=denied\n");
+}
+
+TEST_CASE("a call that was refused for its batch is refused as long as its batch is") {
+  const std::string with_batch = denied("batch holds a refused call");
+  const std::string refused = outcome({.call_id = "b-1", .tool = "bad", .policy = denied("no")});
+  const std::string mate =
+      outcome({.call_id = "b-2", .tool = "good", .policy = with_batch, .seq = 3});
+  const auto second_clause = [](std::string_view policy_rules, const std::string& record) {
+    const RecheckReport report = recheck(policy_rules, record);
+    REQUIRE(report.calls.size() == 2);
+    const std::string text = encode_text(std::vector<RecheckedCall>{report.calls[1]});
+    return text.substr(text.find(": ") + 2);
+  };
+  const std::string bad_denied = "  - { id: x, action: deny, tool: bad }\n";
+  const std::string bad_parked = "  - { id: x, action: pending_approval, tool: bad }\n";
+  const std::string bad_rated =
+      "  - { id: x, action: rate_limit, tool: bad, rate: { max: 1, per_seconds: 1 } }\n";
+  const std::string good_denied = "  - { id: y, action: deny, tool: good }\n";
+  const std::string good_parked = "  - { id: y, action: pending_approval, tool: good }\n";
+  struct Row {
+    std::string_view name;
+    std::string rules;
+    std::string_view clause;
+  };
+  const Row rows[] = {
+      {"the other is still denied", bad_denied, "unchanged denied\n"},
+      {"the other is now parked", bad_parked, "unchanged denied\n"},
+      {"the other is counted, and counters are on no record",
+       bad_rated,
+       "indeterminate rate_limit_unevaluable\n"},
+      {"no call of it is refused any more", "", "newly_allowed was=denied now=allowed\n"},
+      {"it is now denied for itself", good_denied, "unchanged denied\n"},
+      {"it is now denied for itself, the other counted",
+       good_denied + bad_rated,
+       "unchanged denied\n"},
+      {"it is now parked for itself", good_parked, "newly_parked was=denied\n"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.name);
+    CHECK(second_clause(row.rules, kOpen + refused + mate) == row.clause);
+  }
+  SUBCASE("the refused call may stand behind it") {
+    CHECK(
+        recheck_text(bad_denied, kOpen + mate + refused) ==
+        "call b-2 session 0 seq 3: unchanged denied\ncall b-1 session 0 seq 2: unchanged denied\n");
+  }
+  SUBCASE("a call without a name keeps the batch refused") {
+    const std::string nameless =
+        outcome({.tool = "<unknown>", .policy = denied("tools/call without a string params.name")});
+    CHECK(second_clause("", kOpen + nameless + mate) == "unchanged denied\n");
+  }
+  SUBCASE("another frame's refused call is none of its batch") {
+    const std::string other = outcome({.tool = "bad", .policy = denied("no"), .digest = "d2"});
+    CHECK(second_clause(bad_denied, kOpen + other + mate) ==
+          "newly_allowed was=denied now=allowed\n");
+  }
+  SUBCASE("nor is a refused call of another session, should its frame be the same") {
+    CHECK(second_clause(bad_denied, kOpen + refused + kOpen + mate) ==
+          "newly_allowed was=denied now=allowed\n");
+  }
+  SUBCASE("an outcome between them that cannot be read may have been of the batch") {
+    const RecheckReport report =
+        recheck("", kOpen + refused + "{\"line_type\":\"outcome\"}\n" + mate);
+    CHECK(encode_text(report.calls) ==
+          "call b-1 session 0 seq 2: newly_allowed was=denied now=allowed\ncall - session 0 seq 0: "
+          "indeterminate no_binding\n"
+          "call b-2 session 0 seq 3: indeterminate no_binding\n");
+  }
+  SUBCASE("other Lines between them change nothing") {
+    const std::string intent = R"({"call_id":"z","line_type":"intent","schema_version":2,"seq":9})"
+                               "\n";
+    CHECK(
+        recheck_text(bad_denied, kOpen + refused + intent + mate) ==
+        "call b-1 session 0 seq 2: unchanged denied\ncall b-2 session 0 seq 3: unchanged denied\n");
+  }
+}
+
+std::string without(std::string line, std::string_view member) {
+  const std::size_t at = line.find(member);
+  REQUIRE(at != std::string::npos);
+  return line.erase(at, member.size());
+}
+
+TEST_CASE("what says that it is an outcome and cannot be read as one is answered for as such") {
+  struct Row {
+    std::string_view name;
+    std::string line;
+    std::string_view text;
+  };
+  const std::string good = outcome({});
+  const std::string_view bound = "call c-1 session 0 seq 2: indeterminate no_binding\n";
+  const Row rows[] = {
+      {"no tool", without(good, R"(,"tool_id":"t")"), bound},
+      {"no call",
+       without(good, R"("call_id":"c-1",)"),
+       "call - session 0 seq 2: indeterminate no_binding\n"},
+      {"no seq",
+       without(good, R"(,"seq":2)"),
+       "call c-1 session 0 seq 0: indeterminate no_binding\n"},
+      {"no axes", without(good, R"("decision_axes":{},)"), bound},
+      {"no digest", without(good, R"("request_digest":"d1",)"), bound},
+      {"no execution", without(good, R"("execution":{"status":"success"},)"), bound},
+      {"no schema", without(good, R"("schema_version":2,)"), bound},
+      {"an unknown status", outcome({.policy = R"({"status":"maybe"})"}), bound},
+      {"no status", outcome({.policy = "{}"}), bound},
+      {"a role that is a number", outcome({.axes = R"({"role":1})"}), bound},
+      {"a capability that is a list", outcome({.axes = R"({"capability":[]})"}), bound},
+      {"spaces: not canonical", "{ " + good.substr(1), bound},
+      {"a repeated member", R"({"line_type":"outcome",)" + good.substr(1), bound},
+      {"a repeated member that says something else last",
+       without(good, "}\n") + R"(,"line_type":"intent"})" + "\n",
+       bound},
+      {"a number out of the value space", outcome({.axes = R"({"x":1.5})"}), bound},
+      {"a carriage return", good.substr(0, good.size() - 1) + "\r\n", bound},
+      {"cut off after it has said what it is",
+       good.substr(0, good.find(R"("policy":)")),
+       "call c-1 session 0 seq 0: indeterminate no_binding\n"},
+      {"longer than a Line may be",
+       R"({"a":")" + std::string(10, 'x') + R"(","line_type":"outcome","z":")" +
+           std::string(70'000, 'x') + "\"}\n",
+       "call - session 0 seq 0: indeterminate no_binding\n"},
+      {"another schema",
+       R"({"call_id":"c-1","line_type":"outcome","schema_version":3,"seq":2})"
+       "\n",
+       "call c-1 session 0 seq 2: indeterminate unknown_policy_set_hash\n"},
+      {"schema 1, as it was spelled",
+       R"({"schema_version":1,"phase":"outcome","call_id":"c-1","tool_id":"t"})"
+       "\n",
+       "call c-1 session 0 seq 0: indeterminate unknown_policy_set_hash\n"},
+      {"schema 1 in canonical form",
+       R"({"call_id":"c-1","phase":"outcome","schema_version":1})"
+       "\n",
+       "call c-1 session 0 seq 0: indeterminate unknown_policy_set_hash\n"},
+      {"schema 2.0, which is not 2",
+       R"({"call_id":"c-1","line_type":"outcome","schema_version":2.0,"seq":2})"
+       "\n",
+       "call c-1 session 0 seq 2: indeterminate unknown_policy_set_hash\n"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.name);
+    const RecheckReport report = recheck("", kOpen + row.line);
+    CHECK(encode_text(report.calls) == row.text);
+    CHECK(report.unanswered == 1);
+    CHECK(report.is_incomplete());
+  }
+}
+
+TEST_CASE("what is no outcome has no line, whatever else it is") {
+  for (const std::string& line : {R"({"line_type":"intent","schema_version":2})"s,
+                                  R"({"line_type":"checkpoint"})"s,
+                                  R"({"line_type":"of the future","phase":"outcome"})"s,
+                                  R"({"phase":"intent"})"s,
+                                  R"({"a":{"line_type":"outcome"}})"s,
+                                  R"(["outcome"])"s,
+                                  "5"s,
+                                  ""s,
+                                  "  \r"s}) {
+    CAPTURE(line);
+    const RecheckReport report = recheck("", kOpen + line + '\n');
+    CHECK(report.calls.empty());
+    CHECK_FALSE(report.is_incomplete());
+    CHECK(report.notes.empty());
+  }
+}
+
+TEST_CASE(
+    "a line that is no JSON leaves the answer incomplete, but a last one that was cut off does "
+    "not") {
+  const std::string torn = R"({"at":"2026)";
+  const RecheckReport inside = recheck("", kOpen + torn + '\n' + outcome({}));
+  CHECK(encode_text(inside.calls) == "call c-1 session 0 seq 2: unchanged allowed\n");
+  CHECK(inside.is_incomplete());
+  CHECK(inside.unread_lines == 1);
+  REQUIRE(inside.notes.size() == 1);
+  CHECK(inside.notes[0] == "line 2 is not JSON; a call recorded there cannot be answered for");
+
+  const RecheckReport last = recheck("", kOpen + outcome({}) + torn);
+  CHECK(encode_text(last.calls) == "call c-1 session 0 seq 2: unchanged allowed\n");
+  CHECK_FALSE(last.is_incomplete());
+  REQUIRE(last.notes.size() == 1);
+  CHECK(last.notes[0] == "line 3, the last, is cut off; it is no recorded outcome");
+
+  const RecheckReport endless = recheck("", kOpen + std::string(200'000, ' ') + "x");
+  CHECK(endless.is_incomplete());
+}
+
+TEST_CASE("notes are held to twenty, however much of a file is no record") {
+  std::string record;
+  for (int count = 0; count < 1000; ++count)
+    record += "x\n";
+  const RecheckReport report = recheck("", record);
+  CHECK(report.unread_lines == 1000);
+  REQUIRE(report.notes.size() == 21);
+  CHECK(report.notes.back() == "and 980 more lines of these kinds");
+}
+
+TEST_CASE("any cut of the file into pieces gives the same report") {
+  const std::string record =
+      kOpen + outcome({}) + "not JSON\n" +
+      outcome({.call_id = "x", .policy = denied("batch holds a refused call")}) + kOpen +
+      R"({"phase":"outcome","schema_version":1})" + '\n' + R"({"line_type":"out)";
+  const Policy policy = rules("  - { id: x, action: deny, tool: u }\n");
+  Rechecker whole(policy);
+  whole.feed(record);
+  const std::string expected = encode_json(whole.finish());
+  for (std::size_t size = 1; size < record.size(); ++size) {
+    CAPTURE(size);
+    Rechecker pieces(policy);
+    for (std::size_t at = 0; at < record.size(); at += size)
+      pieces.feed(std::string_view(record).substr(at, size));
+    REQUIRE(encode_json(pieces.finish()) == expected);
+  }
+}
+
+TEST_CASE("calls can be taken as they come; the counts are of all") {
+  const Policy policy = rules("");
+  Rechecker rechecker(policy);
+  std::string text;
+  std::size_t most = 0;
+  for (int call = 0; call < 100; ++call) {
+    rechecker.feed(outcome({.call_id = std::to_string(call), .digest = std::to_string(call)}));
+    const auto calls = rechecker.take();
+    most = std::max(most, calls.size());
+    text += encode_text(calls);
+  }
+  const RecheckReport report = rechecker.finish();
+  text += encode_text(report.calls);
+  CHECK(most == 1);
+  CHECK(report.calls.size() == 1);
+  CHECK(report.unchanged == 100);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 100);
+}
+
+TEST_CASE("a record's words can neither reach the terminal nor pose as other words of the line") {
+  const std::string id = R"(x\u001b[2J session 9 seq 9: unchanged allowed\n)";
+  CHECK(recheck_text("", kOpen + outcome({.call_id = id})) ==
+        "call "
+        "x\\u001b[2J\\u0020session\\u00209\\u0020seq\\u00209:\\u0020unchanged\\u0020allowed\\u000a "
+        "session 0 seq 2: "
+        "unchanged allowed\n");
+}
+
+TEST_CASE("the same facts are told as one JSON object") {
+  const std::string record =
+      kOpen + outcome({.call_id = "a\\\"b"}) + outcome({.tool = "u", .digest = "d2"}) +
+      outcome({.policy = kPending, .digest = "d3"}) + outcome({.tool = "w", .digest = "d4"}) +
+      outcome({.policy = R"({"status":"x"})", .digest = "d5"});
+  CHECK(
+      encode_json(recheck("  - { id: x, action: deny, tool: u }\n  - { id: y, action: "
+                          "pending_approval, tool: w }\n",
+                          record)) ==
+      R"({"calls":[{"call":"a\"b","session":0,"seq":2,"clause":"unchanged","action":"allowed"},)"
+      R"({"call":"c-1","session":0,"seq":2,"clause":"newly_blocked","was":"allowed","now":"denied"},)"
+      R"({"call":"c-1","session":0,"seq":2,"clause":"newly_allowed","was":"pending_approval","now":"allowed"},)"
+      R"({"call":"c-1","session":0,"seq":2,"clause":"newly_parked","was":"allowed"},)"
+      R"({"call":"c-1","session":0,"seq":2,"clause":"indeterminate","reason":"no_binding"}],)"
+      R"("unchanged":1,"differing":3,"unanswered":1,"unread_lines":0,)"
+      R"("notes":["line 6 says that it is an outcome and cannot be read as one"]})"
+      "\n");
+}
+
+std::string read_vector(const std::string& name) {
+  const char* shared = std::getenv("AEGIS_SHARED");
+  const std::string folder =
+      shared == nullptr ? std::string(AEGIS_SOURCE_DIR) + "/../shared" : std::string(shared);
+  std::ifstream file(folder + "/vectors/" + name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+TEST_CASE("published records of the format are answered for") {
+  const std::string one_call = read_vector("pinned/one_call.aarl");
+  if (one_call.empty()) {
+    MESSAGE("skipped: the published records are not here (AEGIS_SHARED)");
+    return;
+  }
+  CHECK(recheck_text("", one_call) == "call call-vector-7 session 0 seq 2: unchanged allowed\n");
+  CHECK(recheck_text("  - { id: x, action: deny, tool: echo }\n", one_call) ==
+        "call call-vector-7 session 0 seq 2: newly_blocked was=allowed now=denied\n");
+}
+
+}  // namespace
+}  // namespace aegis::policy
