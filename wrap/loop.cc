@@ -73,8 +73,9 @@ int Loop::run() {
     if (ready.signals != 0) on_signals();
     if (ready.keeper != 0) on_keeper();
     if ((ready.client_out & (POLLERR | POLLHUP | POLLNVAL)) != 0) client_gone();
-    if (ready.server_out != 0) read_server();
-    if (ready.client_in != 0) read_client();
+    // What happened above may have closed any of them.
+    if (ready.server_out != 0 && server_out_.is_open()) read_server();
+    if (ready.client_in != 0 && client_in_.is_open()) read_client();
     if (ready.server_errors != 0) read_errors();
     write_client();
     write_server();

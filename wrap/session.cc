@@ -109,7 +109,8 @@ Fate Session::refuse_unreadable(const Frame& frame) {
   // A response must not be answered (JSON-RPC 2.0 section 5), so a malformed one is only dropped.
   if (!is_only_responses(frame.reading)) reply(frame.reading.sole_id, judgement);
   if (is_record_available_) {
-    end_refused(begin_call(frame, nullptr, judgement), std::move(judgement), frame.now);
+    CallInFlight call = begin_call(frame, nullptr, judgement);
+    end_refused(std::move(call), std::move(judgement), frame.now);
   }
   return Fate::drop;
 }
@@ -222,7 +223,8 @@ Fate Session::refuse_frame(const Frame& frame) {
     if (!parts) continue;
     if (!frame.reading.is_batch && parts->id.is_answerable()) reply(parts->id, judgements_[i]);
     if (!is_record_available_) continue;
-    end_refused(begin_call(frame, &message, judgements_[i]), std::move(judgements_[i]), frame.now);
+    CallInFlight call = begin_call(frame, &message, judgements_[i]);
+    end_refused(std::move(call), std::move(judgements_[i]), frame.now);
   }
   return Fate::drop;
 }

@@ -42,8 +42,8 @@ struct Bench {
       : session((open(), std::move(options)), chain, randomness) {}
 
   void open() {
-    chain.open({.prev_session_tail = {},
-                .version = "0",
+    chain.open({.version = "0",
+                .prev_session_tail = {},
                 .session_id = "000102030405060708090a0b0c0d0e0f",
                 .durability = "call",
                 .program = "server",
