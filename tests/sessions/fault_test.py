@@ -1,0 +1,201 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""A session with one file syscall failing, or aegis killed at it: each of them, in turn, found in a clean run.
+
+strace follows aegis alone and not its children: its counters are per process, so that the same fault would also hit
+the server. Afterwards no call may have reached the server that is not on the record, the record may be incomplete but
+never tampered, and the next session must start on the same file.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import unittest
+
+import harness
+import record
+from harness import call, request
+
+# What can touch a file. Those that a session never makes cost nothing: they are not in the clean run.
+SYSCALLS = ["openat", "open", "creat", "mkdir", "mkdirat", "read", "pread64", "write", "writev", "pwrite64", "pwritev",
+            "pwritev2", "lseek", "fsync", "fdatasync", "sync_file_range", "ftruncate", "fallocate", "link", "linkat",
+            "rename", "renameat", "renameat2", "unlink", "unlinkat", "flock", "fcntl", "fstat", "stat", "lstat",
+            "newfstatat", "statx", "fchmod", "fchmodat", "chmod", "close", "copy_file_range", "sendfile", "getrandom"]
+# An injected error leaves the descriptor open, which no kernel does: the server would never see the end of its input.
+NOT_FAILING = {"close"}
+CRASHES = {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
+CALLS = 3
+
+
+class Run:
+    """One session under strace, driven to its end whatever breaks. `error` None: nothing is injected."""
+
+    def __init__(self, case, folder, syscall=None, error=None, when=0, torn=False):
+        self.what = f"{syscall} {when} {error}"
+        self.folder = folder
+        os.mkdir(folder)
+        self.home = os.path.join(folder, "home")
+        os.mkdir(self.home)
+        self.audit = os.path.join(folder, "r.aarl")
+        self.log = os.path.join(folder, "log")
+        self.trace = os.path.join(folder, "trace")
+        self.env = case.env(HOME=self.home)
+        if torn:
+            self.tear(case)
+        inject = []
+        if error:
+            fault = "signal=SIGKILL" if error == "SIGKILL" else f"error={error}"
+            inject = ["-e", f"inject={syscall}:{fault}:when={when}"]
+        self.argv = ["strace", "-qq", "-o", self.trace, "-e", "trace=" + ",".join("?" + name for name in SYSCALLS),
+                     *inject, *self.wrap()]
+        self.code, self.stderr = self.drive(self.argv)
+
+    def wrap(self):
+        return [harness.AEGIS, "wrap", "--audit", self.audit, "--", harness.SCRIPT_SERVER, "log=" + self.log, "serve"]
+
+    def tear(self, case):
+        """Leaves a sealed session with half a Line behind it: what a power cut leaves."""
+        harness.Wrap(self.wrap(), env=self.env).end()
+        with open(self.audit, "ab") as file:
+            file.write(b'{"call_id":"torn')
+
+    def drive(self, argv):
+        process = subprocess.Popen(argv, env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, bufsize=0)
+        out = harness.Stream(process.stdout.fileno())
+        self.answers = []
+        try:
+            for message in (request(0, "initialize"), *(call(id) for id in range(1, CALLS + 1))):
+                process.stdin.write(message)
+                got = out.frame()
+                if not got:
+                    break
+                self.answers.append(json.loads(got))
+            process.stdin.close()
+            out.rest()
+        except BrokenPipeError:
+            pass
+        stderr = process.stderr.read().decode(errors="replace")
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            try:
+                pipe.close()
+            except BrokenPipeError:
+                continue
+        return process.wait(), stderr
+
+    def reached(self):
+        """Digests of the calls that the server saw."""
+        frames = harness.read_bytes(self.log).split(b"\n")
+        return [record.digest(one) for one in frames if b'"tools/call"' in one]
+
+    def on_record(self):
+        """Digests of the intents; a torn last line is none."""
+        found = []
+        for raw in harness.read_bytes(self.audit).split(b"\n"):
+            try:
+                line = json.loads(raw)
+            except ValueError:
+                continue
+            if line.get("line_type") == "intent":
+                found.append(line["request_digest"])
+        return found
+
+
+@harness.needs_strace
+class Faults(harness.SessionCase):
+    patience = 280
+
+    def counted(self, torn):
+        """How often a clean session makes each syscall."""
+        clean = Run(self, self.path("clean"), torn=torn)
+        self.assertEqual(clean.code, 0, clean.stderr)
+        self.assertEqual(len(clean.reached()), CALLS)
+        names = re.findall(r"^(\w+)\(", harness.read_text(clean.trace), re.MULTILINE)
+        loader = self.loader_calls(harness.read_text(clean.trace))
+        counts = {name: (loader.get(name, 0), names.count(name)) for name in SYSCALLS if name in names}
+        self.assertIn("fdatasync", counts)
+        return counts
+
+    def loader_calls(self, trace):
+        """What the dynamic loader did before the program's own first look at a file of the test's."""
+        before = trace[:trace.index(self.dir)].splitlines()[:-1]
+        names = [line.split("(")[0] for line in before]
+        return {name: names.count(name) for name in set(names)}
+
+    def check(self, run):
+        self.assertNotIn(-run.code, CRASHES, run.stderr)
+        reached, on_record = run.reached(), run.on_record()
+        for digest in reached:
+            self.assertIn(digest, on_record, "a call reached the server without an intent on the record")
+        for got in run.answers:
+            if "error" in got:
+                self.assertEqual(got["error"]["data"]["aegis"]["code"], "RECORD_UNAVAILABLE")
+        if os.path.exists(run.audit):
+            found = self.aegis("verify", run.audit)
+            self.assertIn(found.returncode, (0, 3), found.stdout + found.stderr)
+        self.assertEqual(harness.wait_gone(self.mark, 5), [])
+
+    def check_next(self, run):
+        """The next session starts on what this one left, and works."""
+        code, stderr = run.drive(run.wrap())
+        self.assertEqual((code, len(run.answers)), (0, CALLS + 1), stderr)
+        self.assertFalse([got for got in run.answers if "error" in got])
+        found = self.aegis("verify", run.audit)
+        self.assertIn(found.returncode, (0, 3), found.stdout + found.stderr)
+        self.assertNotIn("Tampered", found.stdout)
+
+    def inject_everywhere(self, error, torn=False, syscalls=None):
+        counts = self.counted(torn)
+        runs = 0
+        for syscall, (skipped, count) in counts.items():
+            if (syscalls and syscall not in syscalls) or (error != "SIGKILL" and syscall in NOT_FAILING):
+                continue
+            for when in range(skipped + 1, count + 1):
+                runs += 1
+                with self.subTest(f"{error} at {syscall} {when}"):
+                    run = Run(self, self.path(f"{runs}"), syscall, error, when, torn)
+                    self.check(run)
+                    self.check_next(run)
+        self.assertGreater(runs, 10)
+        print(f"{error}{' after a torn tail' if torn else ''}: {runs} sessions, one fault each: "
+              + ", ".join(f"{name} {all - skipped}" for name, (skipped, all) in counts.items()))
+
+    def test_eio(self):
+        self.inject_everywhere("EIO")
+
+    def test_enospc(self):
+        self.inject_everywhere("ENOSPC", syscalls={"openat", "mkdir", "mkdirat", "write", "writev", "pwrite64",
+                                                   "pwritev", "fsync", "fdatasync", "ftruncate", "fallocate", "link",
+                                                   "linkat", "rename", "renameat", "renameat2"})
+
+    def test_sigkill(self):
+        self.inject_everywhere("SIGKILL")
+
+    def test_eio_after_a_torn_tail(self):
+        self.inject_everywhere("EIO", torn=True)
+
+    def test_sigkill_after_a_torn_tail(self):
+        self.inject_everywhere("SIGKILL", torn=True)
+
+    def test_eintr(self):
+        self.inject_everywhere("EINTR", syscalls={"openat", "read", "write", "writev", "pwrite64", "fsync", "fdatasync",
+                                                  "flock", "fcntl", "ftruncate"})
+
+    def test_a_failed_sync_is_final(self):
+        """The first sync of an intent fails and later ones would not: no call of the session passes any more."""
+        counts = self.counted(False)
+        run = Run(self, self.path("sync"), "fdatasync", "EIO", counts["fdatasync"][0] + 2)
+        self.check(run)
+        self.assertTrue(run.answers and "result" in run.answers[0])
+        codes = [got["error"]["data"]["aegis"]["code"] for got in run.answers if "error" in got]
+        self.assertTrue(codes)
+        self.assertEqual(set(codes), {"RECORD_UNAVAILABLE"})
+        self.assertEqual([bool("error" in got) for got in run.answers[1:]],
+                         sorted(bool("error" in got) for got in run.answers[1:]), "a call passed after a failed sync")
+        self.assertRegex(run.stderr, "aegis: .*Input/output error")
+
+
+if __name__ == "__main__":
+    harness.main()

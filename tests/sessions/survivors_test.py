@@ -1,0 +1,76 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""No process of a server outlives its aegis, however either ends."""
+
+import signal
+import time
+import unittest
+
+import harness
+from harness import call
+
+
+class Survivors(harness.SessionCase):
+    patience = 60
+    # As npx does it: a shell, a child of it, and the server below them; none of them hears SIGTERM.
+    TREE = ["/bin/sh", "-c", "trap '' TERM HUP; sh -c 'trap \"\" TERM; sleep 1000' & \"$@\" & wait", "sh"]
+
+    def check_gone(self, within):
+        self.assertEqual(harness.wait_gone(self.mark, within), [])
+
+    def test_fifty_times_kill_leaves_nothing(self):
+        for n in range(50):
+            puppet = harness.Puppet(self.path(f"tree{n}"))
+            self.puppets.append(puppet)
+            wrap = self.wrap(server=[*self.TREE, *puppet.argv])
+            puppet.arrive(wrap).do("deaf")
+            self.assertGreater(len(harness.marked(self.mark)), 3)
+            wrap.signal(signal.SIGKILL)
+            wrap.wait()
+            puppet.discard()
+            self.check_gone(5)
+
+    def test_killed_between_start_and_the_servers_start_leaves_nothing(self):
+        for n in range(30):
+            wrap = self.wrap(server=[harness.SCRIPT_SERVER, "deaf", "pause"], audit=None)
+            time.sleep(n * 0.0003)  # not to wait for anything: to hit another moment each time
+            wrap.signal(signal.SIGKILL)
+            wrap.wait()
+        self.check_gone(5)
+
+    def daemons(self, end, code):
+        wrap, server = self.puppet("--grace", "0")
+        server.do("daemons=200")
+        self.assertGreater(len(harness.marked(self.mark)), 200)
+        begin = time.monotonic()
+        end(wrap, server)
+        self.assertEqual(wrap.wait(), code)
+        self.check_gone(10)
+        print(f"200 daemons gone {time.monotonic() - begin:.3f} s after the end began")
+
+    def test_200_deaf_daemons_after_the_server_ended(self):
+        self.daemons(lambda wrap, server: server.exit(0), 0)
+
+    def test_200_deaf_daemons_after_the_client_ended(self):
+        self.daemons(lambda wrap, server: wrap.close_stdin(), 128 + signal.SIGTERM)
+
+    def test_200_deaf_daemons_after_sigterm(self):
+        self.daemons(lambda wrap, server: wrap.signal(signal.SIGTERM), 128 + signal.SIGTERM)
+
+    def test_200_deaf_daemons_after_sigkill(self):
+        self.daemons(lambda wrap, server: wrap.signal(signal.SIGKILL), -signal.SIGKILL)
+
+    def test_a_tree_is_gone_when_aegis_has_ended(self):
+        """Not some time after: a client that restarts the server must not meet its predecessor."""
+        puppet = harness.Puppet(self.path("tree"))
+        self.puppets.append(puppet)
+        wrap = self.wrap("--grace", "1", server=[*self.TREE, *puppet.argv])
+        puppet.arrive(wrap).do("deaf")
+        wrap.send(call(1))
+        puppet.recv()
+        wrap.end()
+        self.assertEqual(harness.marked(self.mark), [])
+
+
+if __name__ == "__main__":
+    harness.main()
