@@ -53,6 +53,8 @@ class SigningKey {
   explicit SigningKey(const Seed& seed);
   SigningKey(SigningKey&&) noexcept;
   SigningKey& operator=(SigningKey&&) noexcept;
+  SigningKey(const SigningKey&) = delete;
+  SigningKey& operator=(const SigningKey&) = delete;
   ~SigningKey();
 
   [[nodiscard]] const PublicKey& public_key() const { return public_key_; }

@@ -59,6 +59,8 @@ class Policy {
  public:
   Policy(Policy&&) noexcept;
   Policy& operator=(Policy&&) noexcept;
+  Policy(const Policy&) = delete;
+  Policy& operator=(const Policy&) = delete;
   ~Policy();
 
   /// Any matching deny wins; else most set axes, then priority, then the earlier rule; else the

@@ -18,6 +18,8 @@ class RateWindows {
   explicit RateWindows(std::size_t max_windows);
   RateWindows(RateWindows&&) noexcept;
   RateWindows& operator=(RateWindows&&) noexcept;
+  RateWindows(const RateWindows&) = delete;
+  RateWindows& operator=(const RateWindows&) = delete;
   ~RateWindows();
 
   /// Counts one call at `now_ns` (monotonic, nanoseconds) against `rule.rate` (must be set). True:

@@ -110,7 +110,7 @@ pid_t start_server(KeeperEnds& ends, char* const* argv) noexcept {
 bool is_child(pid_t pid) noexcept {
   char path[32];
   char text[512];
-  std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  static_cast<void>(std::snprintf(path, sizeof path, "/proc/%d/stat", pid));
   const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
   if (fd < 0) return false;
   const ssize_t size = ::read(fd, text, sizeof text - 1);
@@ -192,10 +192,8 @@ void settle_in(KeeperEnds& ends) noexcept {
   close_from(first, kAllFds);
 }
 
-}  // namespace
-
-void run_keeper(KeeperEnds ends, char* const* argv) noexcept {
-  settle_in(ends);
+/// A signalfd of SIGCHLD, with every signal blocked: nothing but SIGKILL ends a keeper.
+int watch_children() noexcept {
   reset_signals();
   sigset_t all;
   ::sigfillset(&all);
@@ -203,27 +201,50 @@ void run_keeper(KeeperEnds ends, char* const* argv) noexcept {
   sigset_t child;
   ::sigemptyset(&child);
   ::sigaddset(&child, SIGCHLD);
-  const int children = ::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+  return ::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+}
 
-  pid_t server = -1;
-  pid_t group = -1;
+struct Running {
+  pid_t server = -1;  // until it has been reaped
+  pid_t group = -1;   // its process group, for good
+};
+
+/// Carries out one order. False when there is no more to come.
+bool obey(KeeperEnds& ends, Running& running, char* const* argv) noexcept {
+  KeeperOrder order = KeeperOrder::kill;
+  if (::recv(ends.control.get(), &order, sizeof order, 0) != sizeof order) return false;
+  switch (order) {
+    case KeeperOrder::start:
+      if (running.group < 0) running.group = running.server = start_server(ends, argv);
+      return true;
+    case KeeperOrder::terminate:
+      if (running.group > 0) ::kill(-running.group, SIGTERM);
+      return true;
+    case KeeperOrder::kill:
+      break;
+  }
+  return false;
+}
+
+}  // namespace
+
+void run_keeper(KeeperEnds ends, char* const* argv) noexcept {
+  settle_in(ends);
+  const int children = watch_children();
+  Running running;
   pollfd watched[] = {{ends.control.get(), POLLIN, 0}, {children, POLLIN, 0}};
-  for (;;) {
+  bool is_kept = true;
+  while (is_kept) {
     if (::poll(watched, 2, -1) < 0 && errno != EINTR) break;
     if ((watched[1].revents & POLLIN) != 0) {
       signalfd_siginfo ignored;
       while (::read(children, &ignored, sizeof ignored) > 0) {
       }
-      reap(ends.control.get(), server);
+      reap(ends.control.get(), running.server);
     }
-    if (watched[0].revents == 0) continue;
-    KeeperOrder order = KeeperOrder::kill;
-    if (::recv(ends.control.get(), &order, sizeof order, 0) != sizeof order) break;
-    if (order == KeeperOrder::kill) break;
-    if (order == KeeperOrder::start && group < 0) group = server = start_server(ends, argv);
-    if (order == KeeperOrder::terminate && group > 0) ::kill(-group, SIGTERM);
+    if (watched[0].revents != 0) is_kept = obey(ends, running, argv);
   }
-  kill_descendants(group);
+  kill_descendants(running.group);
   ::_exit(0);
 }
 

@@ -65,18 +65,12 @@ struct Loop::Ready {
 
 int Loop::run() {
   now_ = moment();
-  // A named pipe without a writer shows no end of input to poll(2) (pipe(7), fifo(7)); a read does.
+  // A named pipe without a writer shows no end of input to poll(2) (fifo(7)); a read does.
   if (client_in_.is_nonblocking()) read_client();
   while (!is_done()) {
     const Ready ready = wait();
     now_ = moment();
-    if (ready.signals != 0) on_signals();
-    if (ready.keeper != 0) on_keeper();
-    if ((ready.client_out & (POLLERR | POLLHUP | POLLNVAL)) != 0) client_gone();
-    // What happened above may have closed any of them.
-    if (ready.server_out != 0 && server_out_.is_open()) read_server();
-    if (ready.client_in != 0 && client_in_.is_open()) read_client();
-    if (ready.server_errors != 0) read_errors();
+    take_in(ready);
     write_client();
     write_server();
     write_errors();
@@ -84,9 +78,26 @@ int Loop::run() {
     on_deadline();
   }
   seal(server_ended_ ? Ending::server_ended : ending_);
+  return end_server();
+}
+
+/// Signals first: what they stop must not be read any more.
+void Loop::take_in(const Ready& ready) {
+  if (ready.signals != 0) on_signals();
+  if (ready.keeper != 0) on_keeper();
+  if ((ready.client_out & (POLLERR | POLLHUP | POLLNVAL)) != 0) client_gone();
+  // What happened above may have closed any of them.
+  if (ready.server_out != 0 && server_out_.is_open()) read_server();
+  if (ready.client_in != 0 && client_in_.is_open()) read_client();
+  if (ready.server_errors != 0) read_errors();
+}
+
+/// Returns aegis's exit code.
+int Loop::end_server() {
   server_.kill();
-  if (!server_.wait_for_keeper(kKeeperWait))
+  if (!server_.wait_for_keeper(kKeeperWait)) {
     log("wrap: ending the server: some of its processes are still ending");
+  }
   if (stop_signal_) return kSignalBase + *stop_signal_;
   if (server_ended_ && server_ended_->wait_status) return exit_code_of(*server_ended_->wait_status);
   return kAegisFailed;

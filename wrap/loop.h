@@ -61,6 +61,8 @@ class Loop {
   struct Ready;
 
   Ready wait();
+  void take_in(const Ready& ready);
+  int end_server();
   [[nodiscard]] int timeout_ms() const;
   [[nodiscard]] bool is_done() const;
 

@@ -236,9 +236,8 @@ void Loop::update_record() {
     return;
   }
   if (record_.has_queued() && !is_record_failing_) commit(AuditFile::Force::written);
-  if (options_.durability == Durability::off || is_record_failing_) {
-    sync_deadline_ns_.reset();
-  } else if (!record_.has_unsynced()) {
+  const bool is_sync_wanted = options_.durability != Durability::off && !is_record_failing_;
+  if (!is_sync_wanted || !record_.has_unsynced()) {
     sync_deadline_ns_.reset();
   } else if (!sync_deadline_ns_) {
     sync_deadline_ns_ =

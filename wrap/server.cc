@@ -64,6 +64,7 @@ Result<Server> Server::prepare(const std::vector<std::string>& argv) {
                   Fd(control[1])};
   std::vector<std::string> words = argv;
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words)
     pointers.push_back(word.data());
   pointers.push_back(nullptr);
@@ -171,7 +172,9 @@ Result<std::string> find_program(const std::string& command) {
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find(':', begin), path.size());
     const std::string folder = path.substr(begin, end - begin);
-    const std::string candidate = folder.empty() ? command : folder + "/" + command;
+    std::string candidate = folder;
+    if (!candidate.empty()) candidate += '/';
+    candidate += command;
     if (is_runnable(candidate)) return candidate;
     if (::access(candidate.c_str(), F_OK) == 0) denied = candidate;
     begin = end + 1;

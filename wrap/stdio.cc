@@ -24,7 +24,7 @@ bool reopen_in_place(int fd) {
   const int flags = ::fcntl(fd, F_GETFL);
   if (flags < 0) return false;
   char path[32];
-  std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  static_cast<void>(std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd));
   const confine::Fd own(::open(path, (flags & O_ACCMODE) | O_NONBLOCK | O_CLOEXEC));
   return own.is_open() && ::dup3(own.get(), fd, O_CLOEXEC) == fd;
 }

@@ -12,8 +12,8 @@ namespace aegis::wrap {
 namespace {
 
 constexpr int kAegisFailed = 125;
-constexpr std::uint64_t kLongestGraceSeconds = 24 * 60 * 60;
-constexpr std::size_t kLongestRole = 1024;  // bytes; the record's limit for a name
+constexpr std::uint64_t kLongestGraceSeconds = 86'400;  // a day
+constexpr std::size_t kLongestRole = 1024;              // bytes; the record's limit for a name
 
 constexpr VerbText kText{"wrap",
                          "[flags] -- <mcp-server> [args]",
