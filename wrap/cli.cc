@@ -88,6 +88,7 @@ Arguments cut_arguments(std::span<const char* const> after_verb) {
 
 int run_program(std::span<const Verb> verbs, std::span<const char* const> argv) {
   if (argv.size() < 2) {
+    log("no verb is given");
     const std::string usage = usage_text(verbs);
     [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, usage.data(), usage.size());
     return kUsageExit;

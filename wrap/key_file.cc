@@ -174,7 +174,8 @@ Result<audit::SigningKey> make_key_file(const std::string& path, Existing existi
 Result<audit::SigningKey> read_named_key(const std::string& path) {
   Result<audit::SigningKey> found = read_key_file(path);
   if (found || found.error().code != ENOENT) return found;
-  return refusal(kReading, path, "there is no such file; make it with: aegis keygen --out " + path);
+  return refusal(
+      kReading, path, "No such file or directory; make it with: aegis keygen --out " + path);
 }
 
 std::string encode_public_half(const audit::PublicKey& key) {

@@ -104,9 +104,12 @@ Result<void> check_still_there(const Target& target, const Fd& file) {
 
 Result<Fd> open_record_folder(const std::string& folder, const std::string& path) {
   Result<Fd> opened = open_folder(folder);
-  if (opened.is_ok() || opened.error().code != ENOENT) return opened;
-  return refusal(
-      kDoing, path, "there is no folder " + folder + "; make it with: mkdir -m 700 " + folder);
+  if (opened || opened.error().code != ENOENT) return opened;
+  return refusal(kDoing,
+                 path,
+                 "No such file or directory: a folder that is named is not made; do it with: "
+                 "mkdir -m 700 " +
+                     folder);
 }
 
 Result<OpenedRecord> open_named_file(const RecordPlace& place, const std::string& path) {

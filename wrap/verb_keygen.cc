@@ -37,7 +37,7 @@ Result<audit::SigningKey> make(const std::optional<std::string>& named, Existing
   Result<audit::SigningKey> made = make_key_file(path, existing);
   if (!made && made.error().code == EEXIST) {
     return confine::refusal(
-        "make the signing key", path, "there is one; --force replaces it, and no copy is kept");
+        "make the signing key", path, "it exists; --force replaces it, and keeps no copy");
   }
   return made;
 }

@@ -240,7 +240,8 @@ int verb_verify(const Arguments& arguments) {
                  options.trust_store);
   flags.add_switch({"--json", nullptr, "the same facts as one JSON object"}, options.is_json);
   if (const std::optional<int> exit = flags.parse(arguments)) return *exit;
-  if (flags.operands().empty()) return flags.usage_error("no record is named");
+  if (flags.operands().empty())
+    return flags.usage_error("no record is named; expected FILE or DIR");
 
   OrExit<audit::TrustSet> trust = read_trust(options, flags);
   if (!trust.value) return trust.exit;
