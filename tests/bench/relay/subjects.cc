@@ -103,7 +103,7 @@ Program floor_program(const Setup& setup) {
 
 void check_denies(Client& client) {
   client.session().write(
-      R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"forbidden","arguments":{}}})"
+      R"({"jsonrpc":"2.0","id":100000000,"method":"tools/call","params":{"name":"forbidden","arguments":{}}})"
       "\n");
   constexpr std::size_t kPlenty = 4096;
   std::string answer;
