@@ -162,7 +162,7 @@ class Run {
     if (options_.is_json && is_several_) say("{\"records\":[");
     for (const std::string& path : paths)
       judge(path);
-    if (options_.is_json) say(is_several_ ? "]}\n" : "\n");
+    if (options_.is_json && is_several_) say("]}\n");
     return is_said_ ? exit_ : worse_of(exit_, kUnreadable);
   }
   void failed(const confine::Error& error) {
@@ -185,7 +185,7 @@ class Run {
   }
 
   void say_json(const std::string& path, const audit::Report& report) {
-    if (!is_several_) return say(audit::encode_json(report));
+    if (!is_several_) return say(audit::encode_json(report) + "\n");
     std::string text = is_first_ ? "{\"path\":" : ",{\"path\":";
     mcp::json::append_string(escape_controls(path), text);
     say(text + ",\"report\":" + audit::encode_json(report) + "}");
