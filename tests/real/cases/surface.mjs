@@ -4,9 +4,18 @@
 import { App } from '../lib/app.mjs';
 import { inspect } from '../lib/inspector.mjs';
 import { argvOf, at, servers } from '../lib/servers.mjs';
-import { transparent } from '../lib/transparent.mjs';
+import { transparent, untapped } from '../lib/transparent.mjs';
 
 export function surface(suite, sdks) {
+  for (const name of ['everything', 'context7', 'time']) {
+    for (const sdk of sdks) {
+      const server = servers[name];
+      suite.add(`surface ${name} ${sdk.id} without tees`, (t) => untapped(t, {
+        server, name, seed: server.seed,
+        script: (place, command) => tour(sdk, server, place, command(argvOf(server, place), at(place, server.env))),
+      }));
+    }
+  }
   for (const [name, server] of Object.entries(servers)) {
     for (const sdk of sdks) {
       suite.add(`surface ${name} ${sdk.id}`, (t) => transparent(t, {
@@ -49,6 +58,6 @@ async function inspections(server, place, command) {
   return [
     await inspect(place, command, ['--method', 'tools/list']),
     await inspect(place, command, ['--method', 'tools/call', '--tool-name', tool, '--tool-args-json', JSON.stringify(args)]),
-    await inspect(place, command, ['--method', 'tools/call', '--tool-name', 'no-such-tool']),
+    await inspect(place, command, ['--method', 'tools/call', '--tool-name', 'no-such-tool', ...(server.inspect ?? [])]),
   ];
 }

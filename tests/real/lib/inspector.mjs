@@ -13,7 +13,8 @@ export function inspect(place, { command, args, cwd, env }, words) {
   writeFileSync(config, JSON.stringify({ mcpServers: { server: { type: 'stdio', command, args, cwd, env } } }));
   const argv = [join(place.setup.modules, ENTRY), '--cli', '--config', config, '--server', 'server', ...words];
   // Its own environment carries the mark too: were it left behind, the case would say so.
-  const child = spawn(process.execPath, argv, { env: { ...place.environment(), NODE_OPTIONS: '' }, stdio: ['ignore', 'pipe', 'pipe'] });
+  const environment = { ...place.environment(), NODE_OPTIONS: '', MCP_INSPECTOR_SECRET_STORE: 'memory' };
+  const child = spawn(process.execPath, argv, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
   const seen = { stdout: '', stderr: '', status: null };
   child.stdout.setEncoding('utf8').on('data', (text) => { seen.stdout += text; });
   child.stderr.setEncoding('utf8').on('data', (text) => { seen.stderr += text; });

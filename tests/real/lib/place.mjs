@@ -11,6 +11,8 @@ import { MARK, end, survivors } from './procs.mjs';
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 const TEE = here('tee.mjs');
+/** The program between two pipes, its exit status kept. */
+const PIPES = 'cat | "$0" "$@" | cat; exit "${PIPESTATUS[1]}"';
 
 export class Place {
   /** `setup` is the suite's own {aegis, modules, root, standIn}. */
@@ -34,12 +36,14 @@ export class Place {
     return this.logs;
   }
 
-  /** The command that a client is configured with. `wrap` holds aegis's flags; undefined means direct. */
-  command(argv, { wrap, env = {} } = {}) {
-    const tee = (side, rest) => [process.execPath, TEE, side, join(this.logs, side), '--', ...rest];
-    const words = wrap === undefined
-      ? tee('front', argv)
-      : tee('front', [...this.setup.aegis, 'wrap', ...wrap, '--', ...tee('back', argv)]);
+  /**
+   * The command that a client is configured with. `wrap` holds aegis's flags; undefined means direct. `tees: false`
+   * leaves the tees out. node's "pipes" are sockets: `pipes: true` puts real ones in front.
+   */
+  command(argv, { wrap, env = {}, tees = true, pipes = false } = {}) {
+    const tee = (side, rest) => (tees ? [process.execPath, TEE, side, join(this.logs, side), '--', ...rest] : rest);
+    const wrapped = wrap === undefined ? argv : [...this.setup.aegis, 'wrap', ...wrap, '--', ...tee('back', argv)];
+    const words = tee('front', pipes ? ['bash', '-c', PIPES, ...wrapped] : wrapped);
     return { command: words[0], args: words.slice(1), cwd: this.work, env: this.environment(env) };
   }
 

@@ -77,7 +77,7 @@ export class Raw {
   async finish() {
     const status = await this.ended;
     await this.slow;
-    // As a shell would say it, so that a server's signal and aegis's exit status can be held against each other.
+    // The exit status is the tee's to tell: a server's signal and aegis's 128+n are one and the same there.
     return { steps: this.lines(), stderr: Buffer.concat(this.err).toString('utf8'), ended: status.error ?? 'ended' };
   }
 }

@@ -54,7 +54,7 @@ function parsed(frame) {
   }
 }
 
-/** The client's calls in one stream of its bytes, in order: [{id, tool, digest, denied}]. */
+/** The client's calls in one stream of its bytes, in order: [{id, tool, digest}]. */
 export function callsIn(bytes) {
   return frames(bytes).flatMap((frame) => {
     const message = parsed(frame);
@@ -75,9 +75,9 @@ function answersIn(bytes) {
 
 /**
  * Every problem that the records of a place have, given what the tees in front of aegis kept (one tap a session) and
- * what those behind it kept. `sealed` false: sessions were killed, so a verdict of Indeterminate is right too.
+ * what those behind it kept. `unread`: how many of the client's frames have no certain reading.
  */
-export function recordProblems(place, front, back) {
+export function recordProblems(place, front, back, unread = 0) {
   const key = publicKey(place);
   if (!key) return ['`aegis key` prints no public key'];
   const found = records(place);
@@ -92,7 +92,22 @@ export function recordProblems(place, front, back) {
       say(`verify: exit ${verdict.status}: ${verdict.stdout}${verdict.stderr}`);
     }
     callProblems(record, front[i], back[i]).forEach(say);
+    const close = record.lines.at(-1);
+    if (close.unread !== unread) say(`close says unread ${close.unread}, not ${unread}`);
   });
+  return problems;
+}
+
+/** The same without tees: verdicts, and the number of calls that the client application made. */
+export function verdictProblems(place, seen) {
+  const found = records(place);
+  const problems = found.flatMap(({ file }) => {
+    const { status, stdout } = aegis(place, 'verify', '--key', publicKey(place) ?? '', file);
+    return status === 0 ? [] : [`verify: exit ${status}: ${stdout}`];
+  });
+  const made = seen.steps.filter(({ step }) => step.startsWith('call ')).length;
+  const kept = found.flatMap((r) => r.lines).filter((line) => line.line_type === 'outcome').length;
+  if (found.length === 0 || made !== kept) problems.push(`${kept} outcomes in ${found.length} records of ${made} calls`);
   return problems;
 }
 
@@ -105,7 +120,6 @@ function callProblems({ lines }, front, back) {
   if (made !== kept) problems.push(`the client's ${calls.length} calls and the ${intents.length} intents differ: ${made} | ${kept}`);
   if (outcomes.length !== calls.length) problems.push(`${outcomes.length} outcomes of ${calls.length} calls`);
   if (close?.calls !== calls.length) problems.push(`close says calls ${close?.calls} of ${calls.length}`);
-  if (close?.unread !== 0) problems.push(`close says unread ${close?.unread}`);
   const answers = answersIn(back?.out ?? Buffer.alloc(0));
   intents.forEach((intent, i) => {
     const outcome = outcomes.find((line) => line.call_id === intent.call_id);

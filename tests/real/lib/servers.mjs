@@ -94,6 +94,7 @@ export const servers = {
     ],
     deny: ['resolve-library-id', { libraryName: 'react', query: 'must not arrive' }],
     allow: ['query-docs', { libraryId: '/facebook/react', query: 'hooks' }],
+    inspect: ['--protocol-era', 'modern'],
     varies: [],
   },
   hello: {

@@ -69,7 +69,6 @@ export class Suite {
     };
     await Promise.all(Array.from({ length: this.jobs }, next));
     for (const c of this.cases.filter((c) => c.alone)) await this.#one(c);
-    return this.counts;
   }
 
   async #one({ name, run }) {
@@ -95,7 +94,7 @@ export class Suite {
       this.counts.failed += 1;
       const kept = places.map((place) => place.dir).join(' ');
       const more = problems.length > 8 ? [`… and ${problems.length - 8} more`] : [];
-      const lines = [...problems.slice(0, 8), ...more, `kept: ${kept}`].map((p) => `     ${p.replaceAll('\n', '\n     ')}`);
+      const lines = [...problems.slice(0, 8), ...more, ...(kept ? [`kept: ${kept}`] : [])].map((p) => `     ${p.replaceAll('\n', '\n     ')}`);
       console.log(`FAIL ${name} (${seconds} s)\n${lines.join('\n')}`);
       return;
     }

@@ -5,19 +5,22 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { byteDifference, difference, normalise } from './compare.mjs';
-import { recordProblems } from './record.mjs';
+import { recordProblems, verdictProblems } from './record.mjs';
 
 /**
  * `script(place, command)` plays one client session (or several) and returns its transcript; `command(argv, env)` gives
  * the client's command line for this run.
  */
-export async function transparent(t, { server, name, seed, script, wrap = [] }) {
+export async function transparent(t, { server, name, seed, script, wrap = [], unread = 0, pipes = false }) {
   const place = t.place();
   const runs = [];
+  const started = Date.now();
   for (const flags of [undefined, undefined, wrap]) {
+    if (flags && server.varies?.length > 0) await untilClocksDiffer(started);
     place.fresh(seed);
-    const command = (argv, env) => place.command(argv, { wrap: flags, env });
+    const command = (argv, env) => place.command(argv, { wrap: flags, env, pipes });
     const seen = await script(place, command);
     writeFileSync(join(place.logs, 'seen.json'), JSON.stringify(seen, null, 1));
     const left = await place.empty();
@@ -35,8 +38,32 @@ export async function transparent(t, { server, name, seed, script, wrap = [] }) 
   const change = difference(plain[0], plain[2]);
   t.expect(change === null, `direct and wrapped differ: ${change}`);
   sameBytes(t, wrapped);
-  if (!t.setup.standIn) for (const problem of recordProblems(place, wrapped.front, wrapped.back)) t.expect(false, problem);
+  if (t.setup.standIn) return runs;
+  for (const problem of recordProblems(place, wrapped.front, wrapped.back, unread)) t.expect(false, problem);
   return runs;
+}
+
+/** Without the tees, as users have it: only what the client application sees can be compared, and the record judged. */
+export async function untapped(t, { server, name, seed, script }) {
+  const place = t.place();
+  const seen = [];
+  const started = Date.now();
+  for (const wrap of [undefined, undefined, []]) {
+    if (wrap && server.varies?.length > 0) await untilClocksDiffer(started);
+    place.fresh(seed);
+    seen.push(await script(place, (argv, env) => place.command(argv, { wrap, env, tees: false })));
+    const left = await place.empty();
+    t.expect(left.length === 0, `left running: ${left.map((p) => p.argv).join('; ')}`);
+  }
+  const taken = seen.map(() => ({}));
+  const plain = seen.map((one, i) => normalise(withoutOwnLines(one), server.varies ?? [], taken[i]));
+  noteRules(t, name, server.varies ?? [], taken);
+  const noise = difference(plain[0], plain[1]);
+  t.expect(noise === null, `two direct runs differ (a rule is wanting): ${noise}`);
+  const change = difference(plain[0], plain[2]);
+  t.expect(change === null, `direct and wrapped differ: ${change}`);
+  if (t.setup.standIn) return;
+  for (const problem of verdictProblems(place, seen[2])) t.expect(false, problem);
 }
 
 /** What the client and its user see of a run: aegis's own lines on stderr are its only trace. */
@@ -52,13 +79,12 @@ function withoutOwnLines(seen) {
 /** The exit status as a shell would give it. A start that was told to end is only held to having ended. */
 function statusOf({ exit, signalled }) {
   if (exit === null) return 'did not end';
-  if (signalled) return 'ended when told';
-  return exit.signal ?? exit.code;
+  return signalled ? 'ended when told' : shellStatus(exit);
 }
 
 function hasContent(seen) {
   if (Array.isArray(seen)) return seen.length > 0 && seen.every(hasContent);
-  return (seen.steps?.length ?? seen.stdout.length + seen.stderr.length) > 0;
+  return seen.ended === 'ended' || (seen.steps?.length ?? seen.stdout.length + seen.stderr.length) > 0;
 }
 
 /** Both ends of every session: equal, or a beginning of the other where a signal cut the session short. */
@@ -83,11 +109,14 @@ export function sameBytes(t, { front, back }) {
 const SIGNALS = { SIGHUP: 1, SIGINT: 2, SIGKILL: 9, SIGSEGV: 11, SIGTERM: 15 };
 const shellStatus = (exit) => (exit?.signal ? 128 + SIGNALS[exit.signal] : exit?.code);
 
-/** Remembers under which rules two runs really differed, so that an idle rule comes to light. */
+/** Clocks of whole seconds must not show the same in all three runs, or a rule for them would look idle. */
+const untilClocksDiffer = (started) => sleep(Math.max(0, started + 1100 - Date.now()));
+
+/** Remembers under which rules runs really differed, so that an idle rule comes to light. */
 function noteRules(t, name, rules, taken) {
   for (const rule of rules.filter((r) => !r.maybe)) {
     const key = `${name}: ${rule.name}`;
-    const differed = JSON.stringify(taken[0][rule.name]) !== JSON.stringify(taken[1][rule.name]);
+    const differed = new Set(taken.map((values) => JSON.stringify(values[rule.name]))).size > 1;
     t.suite.rules.set(key, (t.suite.rules.get(key) ?? false) || differed);
   }
 }
