@@ -83,6 +83,7 @@ class Loop {
   void read_server();
   void judge_server_frames();
   void judge_server_frame(std::string_view frame);
+  audit::FrameDigest forward_and_digest(std::string_view frame);
   void read_errors();
   void write_server();
   void write_client();

@@ -105,11 +105,14 @@ void Loop::judge_server_frames() {
 void Loop::judge_server_frame(std::string_view frame) {
   const bool is_relayed = client_out_.is_open();
   const bool is_strict = options_.strict_stdout == StrictStdout::yes;
+  const std::uint64_t delivered_at = to_client_.queued_total() + frame.size();
+  std::optional<audit::FrameDigest> digest;
+  if (is_relayed && !is_strict && frame.size() >= kForwardFirst && session_.in_flight() > 0) {
+    digest = forward_and_digest(frame);
+  }
+  const auto judge = is_strict ? Session::JudgeJson::yes : Session::JudgeJson::no;
   const Session::ServerFrame seen =
-      session_.server_frame(frame,
-                            to_client_.queued_total() + frame.size(),
-                            is_strict ? Session::JudgeJson::yes : Session::JudgeJson::no,
-                            now_);
+      session_.server_frame({frame, delivered_at, digest}, judge, now_);
   if (seen.is_work && phase_ == Phase::draining)
     arm_deadline();  // the grace bounds silence, not work
   if (is_strict && !seen.is_json) {
@@ -118,6 +121,19 @@ void Loop::judge_server_frame(std::string_view frame) {
   } else {
     to_client_.judge(is_relayed ? Fate::pass : Fate::drop);
   }
+}
+
+/// Nothing of an answer is judged before it goes on, so the client may read it while we digest it.
+audit::FrameDigest Loop::forward_and_digest(std::string_view frame) {
+  to_client_.forward();
+  audit::Sha256Stream stream;
+  for (std::string_view rest = mcp::frame_content(frame); !rest.empty();) {
+    write_client();
+    const std::string_view piece = rest.substr(0, kDigestPiece);
+    stream.update(piece);
+    rest.remove_prefix(piece.size());
+  }
+  return {stream.finish()};
 }
 
 void Loop::write_client() {

@@ -104,11 +104,19 @@ std::optional<std::string_view> Relay::last_frame() {
   return std::string_view(buffer_.get() + judged_, handed_out_);
 }
 
+void Relay::forward() {
+  assert(handed_out_ > 0 && !is_forwarded_);
+  queue(handed_out_, Fate::pass);
+  is_forwarded_ = true;
+}
+
 void Relay::judge(Fate fate) {
-  assert(handed_out_ > 0);
-  if (fate != Fate::drop) queue(handed_out_, fate);
+  assert(handed_out_ > 0 && (!is_forwarded_ || fate == Fate::pass));
+  if (fate != Fate::drop && !is_forwarded_) queue(handed_out_, fate);
   judged_ += handed_out_;
   handed_out_ = 0;
+  // All of a forwarded frame may have been written meanwhile.
+  if (std::exchange(is_forwarded_, false) && chunks_.empty()) tidy();
 }
 
 void Relay::queue(std::size_t size, Fate fate) {

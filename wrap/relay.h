@@ -40,6 +40,9 @@ class Relay {
   std::optional<std::string_view> next_frame();
   /// At the end of input: what stands behind the last '\n', if anything. A frame, too.
   std::optional<std::string_view> last_frame();
+  /// Lets the frame that was handed out last go out already. Its view stays until
+  /// judge(Fate::pass), which must follow.
+  void forward();
   /// Settles the fate of the frame that was handed out last.
   void judge(Fate fate);
   /// All frames that wait for the record pass, or are dropped.
@@ -95,6 +98,7 @@ class Relay {
   std::size_t queued_ = 0;
   std::size_t queued_own_ = 0;
   std::uint64_t written_total_ = 0;
+  bool is_forwarded_ = false;    // the frame handed out last is queued already
   bool ends_in_newline_ = true;  // the last byte queued
   bool is_oversize_ = false;
 };

@@ -84,12 +84,13 @@ class Session {
     bool is_work = false;  // an answer or a progress notification
   };
   enum class JudgeJson : std::uint8_t { no, yes };
-  /// `delivered_at`: the value of the to-client relay's written_total once this frame has been
-  /// written.
-  ServerFrame server_frame(std::string_view frame,
-                           std::uint64_t delivered_at,
-                           JudgeJson judge,
-                           Moment now);
+  struct FromServer {
+    std::string_view frame;
+    /// The value of the to-client relay's written_total once this frame has been written.
+    std::uint64_t delivered_at;
+    std::optional<audit::FrameDigest> digest = {};  // when its owner has taken it already
+  };
+  ServerFrame server_frame(const FromServer& from, JudgeJson judge, Moment now);
   /// So many bytes have been written to the client in all: outcomes of what was answered with them,
   /// and of what was refused, go to the chain.
   void delivered(std::uint64_t written_total, Moment now);

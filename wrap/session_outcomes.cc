@@ -80,17 +80,14 @@ audit::CapabilityStatus capability_status(const std::optional<mcp::RefusalCode>&
 
 }  // namespace
 
-Session::ServerFrame Session::server_frame(std::string_view frame,
-                                           std::uint64_t delivered_at,
-                                           JudgeJson judge,
-                                           Moment now) {
+Session::ServerFrame Session::server_frame(const FromServer& from, JudgeJson judge, Moment now) {
   ServerFrame seen;
   // Nothing to close and nothing to judge: then nobody needs to know what the frame says.
   if (calls_.empty() && judge == JudgeJson::no) return seen;
-  const mcp::Reading reading = server_reader_.read_server(frame);
+  const mcp::Reading reading = server_reader_.read_server(from.frame);
   seen.is_json = !reading.defect || reading.defect->kind == mcp::json::Defect::Kind::not_a_message;
-  const std::string_view content = mcp::frame_content(frame);
-  std::optional<audit::FrameDigest> digest;
+  const std::string_view content = mcp::frame_content(from.frame);
+  std::optional<audit::FrameDigest> digest = from.digest;
   std::string key;
   for (const mcp::Message& message : reading.messages) {
     if (const auto* notification = std::get_if<mcp::Notification>(&message)) {
@@ -108,7 +105,7 @@ Session::ServerFrame Session::server_frame(std::string_view frame,
                       {},
                       How::success,
                       {},
-                      delivered_at,
+                      from.delivered_at,
                       digest,
                       content.size(),
                       now.mono_ns});

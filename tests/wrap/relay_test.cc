@@ -111,6 +111,22 @@ TEST_CASE("the totals tell when a frame has been delivered") {
   CHECK(relay.queued_total() == 13);
 }
 
+TEST_CASE("a frame that is forwarded may be written before it is judged, and stays in view") {
+  Relay relay(kAmple);
+  feed(relay, "first\nsecond\n");
+  const auto frame = relay.next_frame();
+  REQUIRE(frame == "first\n");
+  relay.forward();
+  CHECK(take(relay) == "first\n");
+  CHECK(*frame == "first\n");
+  relay.judge(Fate::pass);
+  CHECK(relay.queued() == 0);
+  REQUIRE(relay.next_frame() == "second\n");
+  relay.judge(Fate::pass);
+  CHECK(take(relay) == "second\n");
+  CHECK(relay.written_total() == 13);
+}
+
 TEST_CASE("a frame longer than the limit ends the stream without a half frame") {
   Relay relay(8);
   feed(relay, "12345678\n123456789");

@@ -68,7 +68,8 @@ struct Bench {
     return fate != Fate::drop;
   }
   void server(std::string frame) {
-    session.server_frame(frame + "\n", 0, Session::JudgeJson::no, now);
+    frame += '\n';
+    session.server_frame({frame, 0}, Session::JudgeJson::no, now);
     session.delivered(0, now);
   }
   json reply() {
@@ -151,7 +152,8 @@ TEST_CASE("a call is an intent before it passes and an outcome after its answer"
 TEST_CASE("an outcome waits until its answer has been written to the client") {
   Bench bench;
   bench.client(call("1", "echo"));
-  bench.session.server_frame(answer("1") + "\n", 100, Session::JudgeJson::no, bench.now);
+  const std::string frame = answer("1") + "\n";
+  bench.session.server_frame({frame, 100}, Session::JudgeJson::no, bench.now);
   bench.session.delivered(99, bench.now);
   CHECK(bench.lines("outcome").empty());
   SUBCASE("delivered: with the answer's digest") {
