@@ -17,8 +17,11 @@ namespace {
 
 /// Longest that one round may take before the run is given up as hung (SIGALRM ends it).
 constexpr unsigned kRoundSeconds = 120;
+/// Before each block: what the subject before still does on the other core (giving back a large
+/// buffer, say) must not be counted against this one.
+constexpr useconds_t kSettleMicros = 20'000;
 /// Long enough for aegis to have synced what it still owes and to be idle.
-constexpr useconds_t kSettleMicros = 200'000;
+constexpr useconds_t kIdleMicros = 200'000;
 
 enum class Pause : std::uint8_t { no, yes };
 
@@ -92,7 +95,7 @@ class Run {
 
   Figures finish() {
     figures_.idle = idle_memory();
-    ::usleep(kSettleMicros);
+    ::usleep(kIdleMicros);
     figures_.after_large = memory_of(client(Subject::call).session().pid());
     floor_.end();
     for (Client& one : clients_)
@@ -110,12 +113,18 @@ class Run {
     return figures_.times[static_cast<std::size_t>(workload)][static_cast<std::size_t>(subject)];
   }
 
-  /// Each round begins with another subject: who runs after whom must not matter.
-  void run_block(const Block& block, std::size_t number) {
+  /// Who runs after whom must not matter: each round begins with another subject, and every second
+  /// one goes through them backwards.
+  static std::size_t turn(std::size_t i, std::size_t count, std::size_t round) {
+    return ((round % 2 == 0 ? i : count - 1 - i) + round) % count;
+  }
+
+  void run_block(const Block& block, std::size_t round) {
     for (std::size_t i = 0; i < block.subjects.size(); ++i) {
-      const Subject subject = block.subjects.begin()[(i + number) % block.subjects.size()];
+      const Subject subject = block.subjects.begin()[turn(i, block.subjects.size(), round)];
       Samples& into = samples(block.workload, subject);
       into.begin_round();
+      ::usleep(kSettleMicros);
       for (int done = -block.warm_up; done < block.count; ++done) {
         if (block.pause == Pause::yes) spin(kPause);
         const double seconds = block.once(client(subject));
@@ -124,13 +133,13 @@ class Run {
     }
   }
 
-  void run_starts(std::size_t number) {
+  void run_starts(std::size_t round) {
     constexpr int kStarts = 4;
     const std::vector<Program> programs{
         program_of(setup_, Subject::direct), program_of(setup_, Subject::bare), plain_wrap(setup_)};
     constexpr Subject kAs[] = {Subject::direct, Subject::bare, Subject::call};
     for (std::size_t i = 0; i < programs.size(); ++i) {
-      const std::size_t at = (i + number) % programs.size();
+      const std::size_t at = turn(i, programs.size(), round);
       Samples& into = samples(Workload::start, kAs[at]);
       into.begin_round();
       // The first one ever makes the signing key; warm-up drops it.
@@ -163,7 +172,7 @@ class Run {
     Client fresh(plain_wrap(setup_));
     for (int i = 0; i < kCalls; ++i)
       fresh.call();
-    ::usleep(kSettleMicros);
+    ::usleep(kIdleMicros);
     const Memory memory = memory_of(fresh.session().pid());
     fresh.session().end();
     return memory;
