@@ -26,9 +26,11 @@ class LifeCase(harness.SessionCase):
         return time.monotonic() - begin
 
     def wrap_deaf(self, *flags):
-        """Around a server that hears neither the end of its input nor SIGTERM."""
+        """Around a server that hears neither the end of its input nor SIGTERM. Its pipes are its own alone, so that
+        they end when it is killed."""
         wrap, server = self.puppet(*flags)
         server.do("deaf")
+        server.let_go()
         return wrap, server
 
 
@@ -68,7 +70,6 @@ class Status(LifeCase):
         wrap, server = self.puppet()
         wrap.process.stdout.close()
         server.send(answer(1))
-        wrap.send(call(2))
         server.exit(6)
         self.assertEqual(wrap.wait(), 6)
         self.check_record()
@@ -94,12 +95,13 @@ class EndOfInput(LifeCase):
         self.assertEqual(wrap.wait(), 0)
         self.assertEqual(record.outcomes(self.check_record())[0]["execution"]["status"], "success")
 
-    def test_each_sign_of_work_re_arms_the_grace(self):
+    def work(self, *signs):
+        """A server that is never silent for the whole grace, but works for longer than it."""
         wrap, server = self.puppet("--grace", "1")
         wrap.send(call(1))
         wrap.close_stdin()
         self.assertEqual(server.input.rest(), call(1))
-        for sign in (PROGRESS, answer(99), PROGRESS, PROGRESS):
+        for sign in signs:
             self.assertEqual(select.select([wrap.out.fd], [], [], 0.6)[0], [], "it ended too early")
             server.send(sign)
             self.assertEqual(wrap.recv(), sign)
@@ -108,8 +110,15 @@ class EndOfInput(LifeCase):
         server.exit(0)
         self.assertEqual(wrap.wait(), 0)
 
+    def test_progress_re_arms_the_grace(self):
+        self.work(PROGRESS, PROGRESS, PROGRESS)
+
+    def test_each_answer_re_arms_the_grace(self):
+        self.work(answer(2), answer(3), answer(4))
+
     def test_a_server_that_ignores_it_gets_sigterm_after_the_grace(self):
         wrap, server = self.puppet("--grace", "1")
+        server.let_go()
         begin = time.monotonic()
         self.assertEqual(wrap.end(), 128 + signal.SIGTERM)
         self.assertGreater(time.monotonic() - begin, 0.9)
@@ -118,7 +127,6 @@ class EndOfInput(LifeCase):
     def test_a_server_that_ignores_both_is_killed(self):
         wrap, server = self.wrap_deaf("--grace", "1")
         wrap.send(call(1))
-        server.recv()
         begin = time.monotonic()
         self.assertEqual(wrap.end(), 128 + signal.SIGKILL)
         self.assertLess(time.monotonic() - begin, 5)
@@ -128,6 +136,7 @@ class EndOfInput(LifeCase):
         wrap, server = self.puppet("--grace", "0")
         wrap.send(call(1))
         server.recv()
+        server.let_go()
         self.assertEqual(wrap.end(), 128 + signal.SIGTERM)
         self.check_record()
 
@@ -139,21 +148,25 @@ class Stopping(LifeCase):
                 wrap, server = self.puppet(audit=self.path(number.name))
                 wrap.send(call(1))
                 server.recv()
+                server.let_go()
                 wrap.signal(number)
                 self.assertEqual(wrap.wait(), 128 + number)
                 self.check_record(self.path(number.name))
 
     def test_the_record_is_sealed_within_a_second_before_a_deaf_server_is_killed(self):
-        wrap, server = self.wrap_deaf()
+        wrap, server = self.puppet()
+        server.do("deaf")
         wrap.send(call(1))
         server.recv()
+        server.let_go()
         wrap.signal(signal.SIGTERM)
         self.wait_sealed(1.5)
         self.assertEqual(wrap.wait(), 128 + signal.SIGTERM)
         self.check_record()
 
     def test_nothing_is_relayed_after_it(self):
-        wrap, server = self.wrap_deaf()
+        wrap, server = self.puppet()
+        server.do("deaf")
         wrap.signal(signal.SIGTERM)
         self.wait_sealed(1.5)
         with contextlib.suppress(BrokenPipeError):
@@ -178,6 +191,7 @@ class Stopping(LifeCase):
         server.recv()
         server.start("frame=4000000")
         os.read(wrap.out.fd, 1)
+        server.let_go()
         wrap.signal(signal.SIGTERM)
         self.wait_sealed(1.5)
         self.assertEqual(wrap.wait(), 128 + signal.SIGTERM)
@@ -189,16 +203,27 @@ class Stopping(LifeCase):
         with self.assertRaises(BlockingIOError):
             while True:
                 wrap.send(call(1, text="x" * 60000))
+        server.let_go()
         wrap.signal(signal.SIGTERM)
         self.wait_sealed(1.5)
         self.assertEqual(wrap.wait(), 128 + signal.SIGTERM)
         self.check_record()
 
+    def test_it_works_while_somebody_else_holds_the_servers_output(self):
+        wrap, _ = self.puppet()
+        begin = time.monotonic()
+        wrap.signal(signal.SIGTERM)
+        self.assertEqual(wrap.wait(), 128 + signal.SIGTERM)
+        self.assertLess(time.monotonic() - begin, 5)
+        self.check_record()
+
     def test_it_works_in_the_grace(self):
-        wrap, server = self.wrap_deaf("--grace", "100")
+        wrap, server = self.puppet("--grace", "100")
+        server.do("deaf")
         wrap.send(call(1))
         wrap.close_stdin()
         self.assertEqual(server.input.rest(), call(1))
+        server.let_go()
         wrap.signal(signal.SIGTERM)
         self.wait_sealed(1.5)
         self.assertEqual(wrap.wait(), 128 + signal.SIGTERM)
@@ -206,7 +231,8 @@ class Stopping(LifeCase):
 
     def test_the_typescript_way_of_closing(self):
         """stdin closed, SIGTERM to aegis alone, then SIGKILL: the record is whole after the first of the three."""
-        wrap, server = self.wrap_deaf()
+        wrap, server = self.puppet()
+        server.do("deaf")
         wrap.send(call(1))
         server.recv()
         server.send(answer(1))

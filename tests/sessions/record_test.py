@@ -216,6 +216,7 @@ class Unanswered(RecordCase):
         wrap, server = self.puppet("--grace", "1")
         wrap.send(call(1))
         server.recv()
+        server.let_go()
         self.assertEqual(wrap.end(), 128 + signal.SIGTERM)
         self.check_denied_by_host(record.outcome_of(self.check_record(), call(1)), GRACE)
 
@@ -251,6 +252,7 @@ class Unanswered(RecordCase):
         wrap, server = self.puppet()
         wrap.send(call(1))
         server.recv()
+        server.let_go()
         wrap.signal(signal.SIGTERM)
         self.assertEqual(wrap.wait(), 128 + signal.SIGTERM)
         outcome = record.outcome_of(self.check_record(), call(1))

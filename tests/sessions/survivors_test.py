@@ -42,6 +42,7 @@ class Survivors(harness.SessionCase):
         wrap, server = self.puppet("--grace", "0")
         server.do("daemons=200")
         self.assertGreater(len(harness.marked(self.mark)), 200)
+        server.let_go()
         begin = time.monotonic()
         end(wrap, server)
         self.assertEqual(wrap.wait(), code)
