@@ -3,19 +3,16 @@
 // that no exponent, however large, is ever written out.
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "mcp/json/text.h"
 #include "mcp/message.h"
 
 namespace aegis::mcp {
 namespace {
-
-struct Number {
-  bool is_negative = false;
-  std::string_view whole = {};
-  std::string_view fraction = {};
-  std::int64_t exponent = 0;
-};
 
 std::string_view take_digits(std::string_view& rest) {
   const std::size_t size = std::min(rest.find_first_not_of("0123456789"), rest.size());
@@ -24,57 +21,46 @@ std::string_view take_digits(std::string_view& rest) {
   return digits;
 }
 
-/// Exponents of 18 digits and more are not worth adding to: such a number keeps its own text.
+/// Nothing for an exponent that is not worth adding to: such a number keeps its own text.
 std::optional<std::int64_t> parse_exponent(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
   std::int64_t value = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  constexpr std::int64_t kLimit = 100'000'000'000'000'000;
-  if (error != std::errc{} || stop != end || value >= kLimit || value <= -kLimit)
-    return std::nullopt;
+  constexpr std::int64_t kLimit = 1'000'000'000'000'000'000;
+  if (error != std::errc{} || stop != end || value > kLimit || value < -kLimit) return std::nullopt;
   return value;
-}
-
-std::optional<Number> parse_number(std::string_view lexeme) {
-  Number number;
-  number.is_negative = lexeme.starts_with('-');
-  if (number.is_negative) lexeme.remove_prefix(1);
-  number.whole = take_digits(lexeme);
-  if (lexeme.starts_with('.')) {
-    lexeme.remove_prefix(1);
-    number.fraction = take_digits(lexeme);
-  }
-  if (lexeme.empty()) return number;
-  const auto exponent = parse_exponent(lexeme.substr(1));
-  if (!exponent) return std::nullopt;
-  number.exponent = *exponent;
-  return number;
 }
 
 /// "-15e-1": sign, digits that neither start nor end in 0, power of ten. Zero is "0" whatever its
 /// sign: JavaScript answers -0 with 0.
 void append_number(std::string_view lexeme, std::string& out) {
-  const std::optional<Number> number = parse_number(lexeme);
-  if (!number) {
+  std::string_view rest = lexeme;
+  const bool is_negative = rest.starts_with('-');
+  if (is_negative) rest.remove_prefix(1);
+  std::string digits{take_digits(rest)};
+  std::int64_t exponent = 0;
+  if (rest.starts_with('.')) {
+    rest.remove_prefix(1);
+    const std::string_view fraction = take_digits(rest);
+    digits += fraction;
+    exponent -= static_cast<std::int64_t>(fraction.size());
+  }
+  const std::size_t last = digits.find_last_not_of('0');
+  if (last == std::string::npos) {
+    out += '0';
+    return;
+  }
+  const auto written = rest.empty() ? 0 : parse_exponent(rest.substr(1));
+  if (!written) {
     out += lexeme;
     return;
   }
-  const std::size_t start = out.size();
-  if (number->is_negative) out += '-';
-  const std::size_t digits = out.size();
-  out += number->whole;
-  out += number->fraction;
-  const std::size_t last = out.find_last_not_of('0');
-  if (last == std::string::npos || last < digits) {
-    out.replace(start, std::string::npos, "0");
-    return;
-  }
-  const auto dropped = static_cast<std::int64_t>(out.size() - 1 - last);
-  out.resize(last + 1);
-  out.erase(digits, out.find_first_not_of('0', digits) - digits);
-  const auto shift = dropped - static_cast<std::int64_t>(number->fraction.size());
-  if (number->exponent + shift != 0) out += 'e' + std::to_string(number->exponent + shift);
+  exponent += *written + static_cast<std::int64_t>(digits.size() - 1 - last);
+  const std::size_t first = digits.find_first_not_of('0');
+  if (is_negative) out += '-';
+  out.append(digits, first, last + 1 - first);
+  if (exponent != 0) out += 'e' + std::to_string(exponent);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <deque>
 #include <vector>
 
@@ -63,12 +64,45 @@ Id make_id(const Value& value) {
   return {Id::Type::other, value.lexeme};
 }
 
+/// The members that say what a message is.
+enum class Member : std::uint8_t { other, id, method, params, result, error, name, request_id };
+
+template <std::size_t Size>
+bool is(std::string_view name, const char (&literal)[Size]) {
+  return std::memcmp(name.data(), literal, Size - 1) == 0;
+}
+
+Member identify_member(std::string_view name) {
+  switch (name.size()) {
+    case 2:
+      return is(name, "id") ? Member::id : Member::other;
+    case 4:
+      return is(name, "name") ? Member::name : Member::other;
+    case 5:
+      return is(name, "error") ? Member::error : Member::other;
+    case 6:
+      if (is(name, "method")) return Member::method;
+      if (is(name, "params")) return Member::params;
+      return is(name, "result") ? Member::result : Member::other;
+    case 9:
+      return is(name, "requestId") ? Member::request_id : Member::other;
+    default:
+      return Member::other;
+  }
+}
+
 /// What a strict reader asks of a message beyond what makes it one.
 bool has_strict_form(const Draft& draft) {
   if (draft.method) return !draft.has_outcome && (draft.ids == 0 || draft.id.is_answerable());
   // An error may answer what could not be read, and so have no id to name.
   if (draft.ids == 0) return draft.has_error;
   return draft.id.type != Id::Type::other;
+}
+
+/// A reader whose strings end at a NUL would see another method, or another tool, than this one
+/// does.
+bool holds_nul(std::string_view text) {
+  return text.find('\0') != std::string_view::npos;
 }
 
 bool is_call(const Message& message) {
@@ -120,11 +154,11 @@ struct MessageReader::State {
   void read_batch();
   void read_message(Draft& draft);
   void read_params(Draft& draft);
-  void take_member(json::Text name, Draft& draft);
+  void take_member(Draft& draft);
   Message classify(const Draft& draft);
   void add_malformed(Defect::Kind kind, std::size_t offset);
-  bool is_named(json::Text name, std::string_view wanted);
-  std::string_view keep(json::Text text);
+  Member identify(const json::Text& name);
+  std::string_view keep(const json::Text& text);
   void keep_certain_id();
   void forget();
 };
@@ -151,7 +185,7 @@ void MessageReader::State::read(std::string_view frame, Manner how) {
   } else if (type == Type::array) {
     is_batch = true;
     read_batch();
-  } else if (Value value; type && scanner.take(value)) {
+  } else if (type && scanner.take()) {
     add_malformed(Defect::Kind::not_a_message, 0);
   }
   scanner.finish();
@@ -169,7 +203,7 @@ void MessageReader::State::read_batch() {
     if (type == Type::object) {
       Draft draft;
       read_message(draft);
-    } else if (Value value; type && scanner.take(value)) {
+    } else if (type && scanner.take()) {
       add_malformed(type == Type::array ? Defect::Kind::nested_batch : Defect::Kind::not_a_message,
                     offset);
     }
@@ -180,50 +214,50 @@ void MessageReader::State::read_batch() {
 void MessageReader::State::read_message(Draft& draft) {
   draft.offset = scanner.offset();
   scanner.enter_object(kDeciding);
-  for (json::Text name; scanner.next_member(name);)
-    take_member(name, draft);
+  while (scanner.next_member())
+    take_member(draft);
   if (scanner.defect()) return;
-  const Message message = classify(draft);
-  const auto* bad = std::get_if<Malformed>(&message);
-  if (bad != nullptr) {
-    add_malformed(bad->defect.kind, bad->defect.offset);
-  } else {
-    messages.push_back(message);
-  }
+  messages.push_back(classify(draft));
+  const auto* bad = std::get_if<Malformed>(&messages.back());
+  if (bad != nullptr && manner.rules == Rules::strict) defect = bad->defect;
 }
 
-/// Steps over the value of the member `name`, and keeps it when it decides something.
-void MessageReader::State::take_member(json::Text name, Draft& draft) {
-  if (manner.reads_params && is_named(name, "params")) {
-    draft.tool.reset();
-    draft.cancelled = {};
-    if (scanner.peek() == Type::object) {
-      read_params(draft);
-      return;
-    }
+/// Steps over the member's value, and keeps it when it decides something.
+void MessageReader::State::take_member(Draft& draft) {
+  const Member member = identify(scanner.name());
+  if (member == Member::params) {
+    read_params(draft);
+    return;
   }
-  Value value;
-  if (!scanner.take(value)) return;
-  if (is_named(name, "id")) {
+  if (!scanner.take()) return;
+  const Value& value = scanner.value();
+  if (member == Member::id) {
     draft.id = make_id(value);
     ++draft.ids;
-  } else if (is_named(name, "method")) {
+  } else if (member == Member::method) {
     draft.method = value;
-  } else if (is_named(name, "error")) {
-    draft.has_outcome = draft.has_error = true;
-  } else if (is_named(name, "result")) {
+  } else if (member == Member::result || member == Member::error) {
     draft.has_outcome = true;
+    draft.has_error |= member == Member::error;
   }
 }
 
 void MessageReader::State::read_params(Draft& draft) {
+  draft.tool.reset();
+  draft.cancelled = {};
+  if (!manner.reads_params || scanner.peek() != Type::object) {
+    scanner.take();
+    return;
+  }
   scanner.enter_object(kDeciding);
-  Value value;
-  for (json::Text name; scanner.next_member(name) && scanner.take(value);) {
-    if (is_named(name, "name")) {
+  while (scanner.next_member()) {
+    const Member member = identify(scanner.name());
+    if (!scanner.take()) return;
+    const Value& value = scanner.value();
+    if (member == Member::name) {
       draft.tool.reset();
       if (value.type == Type::string) draft.tool = value.text();
-    } else if (is_named(name, "requestId")) {
+    } else if (member == Member::request_id) {
       draft.cancelled = make_id(value);
     }
   }
@@ -236,13 +270,12 @@ Message MessageReader::State::classify(const Draft& draft) {
     return draft.has_outcome ? Message{Response{draft.id}} : Message{not_a_message};
   }
   if (draft.method->type != Type::string) return not_a_message;
-  const std::string_view method = keep(draft.method->text());
+  const json::Text text = draft.method->text();
+  const std::string_view method = keep(text);
   std::optional<std::string_view> tool;
   if (draft.tool) tool = keep(*draft.tool);
-  // A reader whose strings end at a NUL would see another method, or another tool, than this one
-  // does.
-  const bool has_nul = method.find('\0') != std::string_view::npos ||
-                       (tool && tool->find('\0') != std::string_view::npos);
+  const bool has_nul = (text.has_escapes && holds_nul(method)) ||
+                       (tool && draft.tool->has_escapes && holds_nul(*tool));
   if (has_nul && manner.rules == Rules::strict) return Malformed{{Defect::Kind::nul, draft.offset}};
   if (draft.ids == 0) return Notification{method, tool, draft.cancelled};
   return Request{draft.id, method, tool};
@@ -251,9 +284,8 @@ Message MessageReader::State::classify(const Draft& draft) {
 /// An id with raw control characters or bad UTF-8 would make our answer as bad as the frame.
 void MessageReader::State::keep_certain_id() {
   if (sole_id.type == Id::Type::absent) return;
-  Value value;
   scanner.start(sole_id.lexeme, Rules::strict);
-  if (!scanner.take(value)) sole_id = {};
+  if (!scanner.take()) sole_id = {};
 }
 
 /// Under the strict rules one bad message is the whole frame's defect.
@@ -265,14 +297,14 @@ void MessageReader::State::add_malformed(Defect::Kind kind, std::size_t offset) 
   }
 }
 
-bool MessageReader::State::is_named(json::Text name, std::string_view wanted) {
-  if (!name.has_escapes) return name.raw == wanted;
+Member MessageReader::State::identify(const json::Text& name) {
+  if (!name.has_escapes) return identify_member(name.raw);
   scratch.clear();
   json::append_decoded(name.raw, scratch);
-  return scratch == wanted;
+  return identify_member(scratch);
 }
 
-std::string_view MessageReader::State::keep(json::Text text) {
+std::string_view MessageReader::State::keep(const json::Text& text) {
   if (!text.has_escapes) return text.raw;
   if (texts_used == texts.size()) texts.emplace_back();
   std::string& kept = texts[texts_used++];
@@ -283,6 +315,8 @@ std::string_view MessageReader::State::keep(json::Text text) {
 
 MessageReader::MessageReader() : state_(std::make_unique<State>()) {}
 MessageReader::~MessageReader() = default;
+MessageReader::MessageReader(MessageReader&&) noexcept = default;
+MessageReader& MessageReader::operator=(MessageReader&&) noexcept = default;
 
 Reading MessageReader::read_client(std::string_view frame) {
   State& state = *state_;

@@ -68,13 +68,16 @@ struct Reading {
   bool may_be_call = false;
 };
 
-/// Reads frames, one at a time, re-using its memory. Not copyable: readings point into it.
+/// Reads frames, one at a time, re-using its memory. Not copyable: readings point into it (a move
+/// keeps them).
 class MessageReader {
  public:
   MessageReader();
   ~MessageReader();
   MessageReader(const MessageReader&) = delete;
   MessageReader& operator=(const MessageReader&) = delete;
+  MessageReader(MessageReader&&) noexcept;
+  MessageReader& operator=(MessageReader&&) noexcept;
 
   /// A frame from the client, by all of wrap.md's rules ("What the policy cannot read does not
   /// pass"). `frame` may end in '\n' or "\r\n".

@@ -19,51 +19,67 @@ constexpr std::uint64_t kOffsetMask = (std::uint64_t{1} << kOffsetBits) - 1;
 /// Up to here all pairs are compared: a handful of integer comparisons beats any sorting.
 constexpr std::size_t kFew = 16;
 /// Scratch that one huge frame needed is not kept for the next.
-constexpr std::size_t kKeptNames = 64 * 1024;
+constexpr std::size_t kKeptNames = 65'536;
 
 std::uint64_t offset_of(std::uint64_t entry) {
   return entry & kOffsetMask;
 }
-std::uint64_t hash_of(std::uint64_t entry) {
-  return entry >> kOffsetBits;
+/// Both have one hash.
+bool may_be_equal(std::uint64_t one, std::uint64_t other) {
+  return (one ^ other) <= kOffsetMask;
 }
 
-template <typename Word>
-std::uint64_t load(const char* at) {
-  Word word;
+std::uint64_t load_8(const char* at) {
+  std::uint64_t word = 0;
   std::memcpy(&word, at, sizeof word);
   return word;
 }
 
-/// The last one to seven bytes of a name. Loads overlap instead of looping.
-std::uint64_t load_tail(const char* at, std::size_t size) {
-  if (size >= 4) return load<std::uint32_t>(at) << 32U | load<std::uint32_t>(at + size - 4);
-  if (size == 0) return 0;
-  return load<std::uint8_t>(at) << 16U | load<std::uint8_t>(at + size / 2) << 8U |
-         load<std::uint8_t>(at + size - 1);
+/// The first `size` bytes, fewer than eight, with zeros behind them. Where eight can be read it is
+/// one load.
+std::uint64_t load_few(const char* at, std::size_t size, const char* readable_end) {
+  if (readable_end - at >= 8) return load_8(at) & ((std::uint64_t{1} << 8 * size) - 1);
+  std::uint64_t word = 0;
+  std::memcpy(&word, at, size);
+  return word;
 }
 
-std::uint64_t hash(std::string_view name) {
+struct Hashed {
+  std::uint64_t hash;
+  bool is_own_fold;  // ASCII without capitals: folding leaves it alone
+};
+
+/// A high bit in each byte that is a capital or outside ASCII.
+std::uint64_t folding_bytes(std::uint64_t word) {
+  constexpr std::uint64_t kEach = 0x0101'0101'0101'0101U;
+  const std::uint64_t low = word & kEach * 0x7F;
+  const std::uint64_t from_a = low + kEach * (0x80 - 'A');
+  const std::uint64_t past_z = low + kEach * (0x80 - 'Z' - 1);
+  return ((from_a & ~past_z) | word) & kEach * 0x80;
+}
+
+/// `readable_end`: up to where bytes behind the name may be loaded (they do not count).
+inline Hashed hash_name(std::string_view name, const char* readable_end) {
   constexpr std::uint64_t kMultiplier = 0x9E37'79B9'7F4A'7C15U;
-  std::uint64_t mixed = name.size() * kMultiplier;
-  const auto mix = [&mixed](std::uint64_t word) {
-    mixed = (mixed ^ word) * kMultiplier;
-    mixed ^= mixed >> 32U;
-  };
   const char* at = name.data();
   std::size_t left = name.size();
-  for (; left >= 8; at += 8, left -= 8)
-    mix(load<std::uint64_t>(at));
-  mix(load_tail(at, left));
-  return mixed * kMultiplier;
+  std::uint64_t mixed = left;
+  std::uint64_t folding = 0;
+  while (left >= 8) {
+    const std::uint64_t word = load_8(at);
+    folding |= folding_bytes(word);
+    mixed = (mixed ^ word) * kMultiplier;
+    mixed ^= mixed >> 32U;
+    at += 8;
+    left -= 8;
+  }
+  const std::uint64_t word = load_few(at, left, readable_end);
+  folding |= folding_bytes(word);
+  return {(mixed ^ word) * kMultiplier, folding == 0};
 }
 
-/// Lower-case ASCII: what folding leaves alone.
-bool is_own_fold(std::string_view name) {
-  return std::all_of(name.begin(), name.end(), [](char character) {
-    const auto byte = static_cast<unsigned char>(character);
-    return byte < 0x80 && (byte < 'A' || byte > 'Z');
-  });
+Hashed hash_name(std::string_view name) {
+  return hash_name(name, name.data() + name.size());
 }
 
 }  // namespace
@@ -75,32 +91,35 @@ void NameTable::start(std::string_view text) {
   if (names_.capacity() > kKeptNames) names_.shrink_to_fit();
 }
 
-void NameTable::add_entry(Text name, std::uint64_t hash) {
+inline void NameTable::add_entry(const Text& name, std::uint64_t hash) {
   const auto offset = static_cast<std::uint64_t>(name.raw.data() - text_.data());
-  names_.push_back(hash >> kOffsetBits << kOffsetBits | offset);
+  names_.push_back((hash & ~kOffsetMask) | offset);
 }
 
-void NameTable::add(Text name) {
+void NameTable::add(const Text& name) {
   if (!name.has_escapes) {
-    add_entry(name, hash(name.raw));
+    add_entry(name, hash_name(name.raw, text_.data() + text_.size()).hash);
     return;
   }
-  one_.clear();
-  append_decoded(name.raw, one_);
-  add_entry(name, hash(one_));
+  decoded_.clear();
+  append_decoded(name.raw, decoded_);
+  add_entry(name, hash_name(decoded_).hash);
 }
 
-NameTable::Folded NameTable::add_folded(Text name) {
-  if (!name.has_escapes && is_own_fold(name.raw)) {
-    add_entry(name, hash(name.raw));
-    return {name.raw, false};
-  }
+bool NameTable::add_own_fold(const Text& name) {
+  const Hashed hashed = hash_name(name.raw, text_.data() + text_.size());
+  if (name.has_escapes || !hashed.is_own_fold) return false;
+  add_entry(name, hashed.hash);
+  return true;
+}
+
+NameTable::Spelling NameTable::add_folded(const Text& name) {
   decoded_.clear();
   one_.clear();
   append_decoded(name.raw, decoded_);
   append_folded(decoded_, one_);
-  add_entry(name, hash(one_));
-  return {one_, one_ != decoded_};
+  add_entry(name, hash_name(one_).hash);
+  return {decoded_, one_};
 }
 
 std::optional<NameTable::Repeat> NameTable::find_repeat(std::size_t first, NameRule rule) {
@@ -112,12 +131,12 @@ std::optional<NameTable::Repeat> NameTable::find_repeat(std::size_t first, NameR
 std::optional<NameTable::Repeat> NameTable::find_among_few(std::size_t first,
                                                            std::size_t last,
                                                            NameRule rule) {
-  for (std::size_t later = first + 1; later < last; ++later) {
-    for (std::size_t earlier = first; earlier < later; ++earlier) {
-      if (hash_of(names_[earlier] ^ names_[later]) != 0) continue;
-      if (compare(names_[earlier], names_[later], rule) == 0) {
-        return make_repeat(names_[earlier], names_[later]);
-      }
+  const std::uint64_t* const begin = names_.data() + first;
+  const std::uint64_t* const end = names_.data() + last;
+  for (const std::uint64_t* later = begin + 1; later < end; ++later) {
+    for (const std::uint64_t* earlier = begin; earlier != later; ++earlier) {
+      if (!may_be_equal(*earlier, *later)) continue;
+      if (compare(*earlier, *later, rule) == 0) return make_repeat(*earlier, *later);
     }
   }
   return std::nullopt;
@@ -128,7 +147,7 @@ std::optional<NameTable::Repeat> NameTable::find_among_many(std::size_t first, N
   std::optional<Repeat> found;
   std::size_t last = first;
   for (; first < names_.size(); first = last) {
-    while (last < names_.size() && hash_of(names_[first] ^ names_[last]) == 0)
+    while (last < names_.size() && may_be_equal(names_[first], names_[last]))
       ++last;
     const auto repeat = find_in_run(first, last, rule);
     if (repeat && (!found || repeat->offset < found->offset)) found = repeat;

@@ -32,14 +32,17 @@ class NameTable {
   void drop_to(std::size_t size) { names_.resize(size); }
 
   /// `name` views the text that start() got.
-  void add(Text name);
+  void add(const Text& name);
 
-  struct Folded {
-    std::string_view name;  // valid until the next call
-    bool has_changed;       // folding changed it (reading its escapes is no change)
+  // The same for an object whose names are compared under folding.
+  /// Adds a name that is its own fold at a glance: ASCII without capitals or escapes. False for
+  /// others.
+  bool add_own_fold(const Text& name);
+  struct Spelling {  // valid until the next call
+    std::string_view decoded;
+    std::string_view folded;
   };
-  /// The same in an object whose names are compared under folding.
-  Folded add_folded(Text name);
+  Spelling add_folded(const Text& name);
 
   struct Repeat {
     std::size_t offset;  // of the second name's first character in the text
@@ -54,7 +57,7 @@ class NameTable {
   std::optional<Repeat> find_among_many(std::size_t first, NameRule rule);
   [[nodiscard]] std::string_view raw_name(std::uint64_t entry) const;
   std::string_view spelled(std::uint64_t entry, NameRule rule, std::string& scratch);
-  void add_entry(Text name, std::uint64_t hash);
+  void add_entry(const Text& name, std::uint64_t hash);
   Repeat make_repeat(std::uint64_t one, std::uint64_t other);
   int compare(std::uint64_t one, std::uint64_t other, NameRule rule);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cassert>
 
+#include "mcp/json/string_scan.h"
 #include "mcp/json/utf8.h"
 
 namespace aegis::mcp::json {
@@ -38,8 +39,10 @@ void Scanner::start(std::string_view text, Rules rules) {
   }
 }
 
+/// Nothing is left to look at after a defect, so that steps need not ask whether there was one.
 bool Scanner::fail(Defect::Kind kind, const char* where) {
   if (!defect_) defect_ = Defect{kind, static_cast<std::size_t>(where - begin_)};
+  at_ = end_;
   return false;
 }
 
@@ -48,14 +51,17 @@ bool Scanner::fail_here() {
   if (at_ == end_) return fail(Defect::Kind::syntax, at_);
   const auto byte = static_cast<unsigned char>(*at_);
   if (byte == 0) return fail(Defect::Kind::nul, at_);
-  if (byte < 0x20 && byte != '\t') return fail(Defect::Kind::control_character, at_);
+  if (byte < 0x20) return fail(Defect::Kind::control_character, at_);
   const std::string_view rest{at_, static_cast<std::size_t>(end_ - at_)};
   return fail(utf8_sequence_size(rest) == 0 ? Defect::Kind::not_utf8 : Defect::Kind::syntax, at_);
 }
 
 /// False at the end of the text or after a defect.
-bool Scanner::skip_space() {
-  if (defect_) return false;
+inline bool Scanner::skip_space() {
+  return (at_ != end_ && *at_ > ' ') || skip_more_space();
+}
+
+bool Scanner::skip_more_space() {
   for (; at_ != end_; ++at_) {
     const char byte = *at_;
     const bool is_line_break = byte == '\r' || byte == '\n';
@@ -65,6 +71,16 @@ bool Scanner::skip_space() {
     if (byte != ' ' && byte != '\t' && !is_line_break) return true;
   }
   return false;
+}
+
+/// at_ is on the opening quote. Most strings are short and plain: one look ends them.
+inline bool Scanner::skip_string(bool& has_escapes) {
+  ++at_;
+  const unsigned length = plain_text_in_16(at_, end_);
+  if (length >= 16 || at_[length] != '"') return skip_long_string(has_escapes);
+  has_escapes = false;
+  at_ += length + 1;
+  return true;
 }
 
 std::optional<Type> Scanner::peek() {
@@ -92,55 +108,59 @@ std::optional<Type> Scanner::peek() {
   return std::nullopt;
 }
 
-bool Scanner::take(Value& value) {
-  const std::optional<Type> type = peek();
-  if (!type) return false;
-  const char* const first = at_;
-  value.type = *type;
-  value.has_escapes = false;
-  bool is_good = false;
-  switch (*type) {
-    case Type::object:
-      is_good = enter_object() && skip_nested();
-      break;
-    case Type::array:
-      is_good = enter_array() && skip_nested();
-      break;
-    case Type::string:
-      is_good = skip_string(value.has_escapes);
-      break;
-    case Type::number:
-      is_good = skip_number();
-      break;
-    case Type::boolean:
-      is_good = skip_literal(*at_ == 't' ? "true" : "false");
-      break;
-    case Type::null:
-      is_good = skip_literal("null");
-      break;
+/// Steps over a scalar, or into a container. at_ is on its first byte.
+inline bool Scanner::begin_value() {
+  value_.has_escapes = false;
+  switch (*at_) {
+    case '"':
+      value_.type = Type::string;
+      return skip_string(value_.has_escapes);
+    case '{':
+      value_.type = Type::object;
+      return open(Type::object, {});
+    case '[':
+      value_.type = Type::array;
+      return open(Type::array, {});
+    case 't':
+      value_.type = Type::boolean;
+      return skip_literal("true");
+    case 'f':
+      value_.type = Type::boolean;
+      return skip_literal("false");
+    case 'n':
+      value_.type = Type::null;
+      return skip_literal("null");
+    default:
+      value_.type = Type::number;
+      return skip_number();
   }
-  value.lexeme = {first, static_cast<std::size_t>(at_ - first)};
-  return is_good;
+}
+
+bool Scanner::take() {
+  if (!skip_space()) return fail_here();
+  const char* const first = at_;
+  if (!begin_value()) return false;
+  const Type type = value_.type;
+  if (type == Type::object || type == Type::array) {
+    if (!skip_nested()) return false;
+    value_.type = type;
+  }
+  value_.lexeme = {first, static_cast<std::size_t>(at_ - first)};
+  return true;
 }
 
 /// Leaves the container just entered.
 bool Scanner::skip_nested() {
   const std::size_t outside = depth_ - 1;
-  Text name;
-  Value value;
-  while (depth_ > outside && !defect_) {
-    const bool has_next = in_object() ? next_member(name) : next_element();
-    if (!has_next) continue;
-    const std::optional<Type> type = peek();
-    if (type == Type::object) {
-      enter_object();
-    } else if (type == Type::array) {
-      enter_array();
-    } else if (type) {
-      take(value);  // never nests here
+  while (depth_ > outside) {
+    if (in_object_ ? next_member() : next_element()) {
+      if (!skip_space()) return fail_here();
+      if (!begin_value()) return false;
+    } else if (defect_) {
+      return false;
     }
   }
-  return !defect_;
+  return true;
 }
 
 bool Scanner::enter_object(DecidingNames deciding) {
@@ -152,36 +172,40 @@ bool Scanner::enter_array() {
 }
 
 bool Scanner::open(Type type, DecidingNames deciding) {
-  if (defect_) return false;
-  assert(at_ != end_ && *at_ == (type == Type::object ? '{' : '['));
+  if (at_ == end_) return false;  // behind a defect
+  assert(*at_ == (type == Type::object ? '{' : '['));
   if (depth_ == kMaxDepth && rules_ == Rules::strict) return fail(Defect::Kind::too_deep, at_);
   ++at_;
   ++depth_;
   just_opened_ = true;
+  in_object_ = type == Type::object;
   if (depth_ / 64 == kinds_.size()) kinds_.push_back(0);
   const std::uint64_t bit = std::uint64_t{1} << depth_ % 64;
   std::uint64_t& kinds = kinds_[depth_ / 64];
-  kinds = type == Type::object ? kinds | bit : kinds & ~bit;
-  if (rules_ == Rules::strict && type == Type::object) levels_[depth_] = {names_.size(), deciding};
+  kinds = in_object_ ? kinds | bit : kinds & ~bit;
+  if (in_object_ && rules_ == Rules::strict) levels_[depth_] = {names_.size(), deciding};
   return true;
 }
 
+/// Leaves the container whose last byte at_ is on. Always false, for its callers.
 bool Scanner::close() {
-  const bool was_object = in_object();
   ++at_;
-  const std::size_t level = depth_--;
   just_opened_ = false;
-  if (rules_ == Rules::lenient || !was_object) return false;
-  const NameRule rule = levels_[level].deciding.empty() ? NameRule::exact : NameRule::folded;
-  const auto repeat = names_.find_repeat(levels_[level].first_name, rule);
-  names_.drop_to(levels_[level].first_name);
+  const bool was_object = in_object_;
+  const Level& level = levels_[std::min(depth_, kMaxDepth)];
+  --depth_;
+  in_object_ = (kinds_[depth_ / 64] >> depth_ % 64 & 1U) != 0;
+  if (!was_object || rules_ == Rules::lenient) return false;
+  const NameRule rule = level.deciding.empty() ? NameRule::exact : NameRule::folded;
+  const auto repeat = names_.find_repeat(level.first_name, rule);
+  names_.drop_to(level.first_name);
   if (!repeat) return false;
   return fail(repeat->is_exact ? Defect::Kind::repeated_member : Defect::Kind::folded_member,
               begin_ + repeat->offset);
 }
 
 /// To the next member or element: false when `closer` closed the container.
-bool Scanner::step(char closer) {
+inline bool Scanner::step(char closer) {
   if (!skip_space()) return fail_here();
   if (*at_ == closer) return close();
   if (just_opened_) {
@@ -197,30 +221,36 @@ bool Scanner::next_element() {
   return step(']');
 }
 
-bool Scanner::next_member(Text& name) {
+bool Scanner::next_member() {
   if (!step('}')) return false;
   if (!skip_space() || *at_ != '"') return fail_here();
   const char* const first = at_ + 1;
-  if (!skip_string(name.has_escapes)) return false;
-  name.raw = {first, static_cast<std::size_t>(at_ - 1 - first)};
+  if (!skip_string(name_.has_escapes)) return false;
+  name_.raw = {first, static_cast<std::size_t>(at_ - 1 - first)};
   if (!skip_space() || *at_ != ':') return fail_here();
   ++at_;
-  return rules_ == Rules::lenient || note_name(name);
+  return rules_ == Rules::lenient || note_name();
 }
 
-bool Scanner::note_name(Text name) {
+inline bool Scanner::note_name() {
   const DecidingNames deciding = levels_[depth_].deciding;
   if (deciding.empty()) {
-    names_.add(name);
+    names_.add(name_);
     return true;
   }
-  const NameTable::Folded folded = names_.add_folded(name);
-  if (folded.name.find('\0') != std::string_view::npos) {
-    return fail(Defect::Kind::nul, name.raw.data());
+  return names_.add_own_fold(name_) || note_folded_name(deciding);
+}
+
+/// A name with escapes, capitals or letters outside ASCII, where names decide.
+bool Scanner::note_folded_name(DecidingNames deciding) {
+  const NameTable::Spelling spelling = names_.add_folded(name_);
+  if (spelling.decoded.find('\0') != std::string_view::npos) {
+    return fail(Defect::Kind::nul, name_.raw.data());
   }
-  const bool decides = std::find(deciding.begin(), deciding.end(), folded.name) != deciding.end();
-  if (folded.has_changed && decides) return fail(Defect::Kind::folded_member, name.raw.data());
-  return true;
+  if (spelling.decoded == spelling.folded) return true;
+  const bool decides =
+      std::find(deciding.begin(), deciding.end(), spelling.folded) != deciding.end();
+  return !decides || fail(Defect::Kind::folded_member, name_.raw.data());
 }
 
 bool Scanner::finish() {

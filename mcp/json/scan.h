@@ -76,7 +76,7 @@ using DecidingNames = std::span<const std::string_view>;
 ///
 ///   scanner.start(text, Rules::strict);
 ///   if (scanner.peek() == Type::object && scanner.enter_object()) {
-///     while (scanner.next_member(name)) scanner.take(value);
+///     while (scanner.next_member()) { … scanner.name() … scanner.take() … scanner.value() … }
 ///   }
 ///   scanner.finish();
 class Scanner {
@@ -88,18 +88,21 @@ class Scanner {
   /// well-formed.
   std::optional<Type> peek();
   /// Steps over the next value, whatever it nests.
-  bool take(Value& value);
+  bool take();
+  /// The value last taken, until the next step.
+  [[nodiscard]] const Value& value() const { return value_; }
 
   /// The next value is an object (peek said so). Names are compared exactly, or by folding when
   /// some decide; `deciding` must outlive the scan.
   bool enter_object(DecidingNames deciding = {});
-  /// The next member's name; its value stands next. False behind the last member: the object is
-  /// left.
-  bool next_member(Text& name);
+  /// To the next member's value. False behind the last member: the object is left.
+  bool next_member();
+  /// The name of the member last come to, until the next step.
+  [[nodiscard]] const Text& name() const { return name_; }
 
-  /// The next value is an array.
+  /// The next value is an array (peek said so).
   bool enter_array();
-  /// False behind the last element: the array is left.
+  /// To the next element. False behind the last one: the array is left.
   bool next_element();
 
   /// Nothing but white space may follow.
@@ -118,27 +121,34 @@ class Scanner {
   bool fail(Defect::Kind kind, const char* where);
   bool fail_here();
   bool skip_space();
+  bool skip_more_space();
+  bool begin_value();
+  bool skip_nested();
   bool open(Type type, DecidingNames deciding);
   bool close();
   bool step(char closer);
-  bool in_object() const { return (kinds_[depth_ / 64] >> (depth_ % 64) & 1U) != 0; }
-  bool note_name(Text name);
-  bool skip_nested();
-  bool skip_literal(std::string_view literal);
-  bool skip_number();
+  bool note_name();
+  bool note_folded_name(DecidingNames deciding);
   bool skip_string(bool& has_escapes);
+  bool skip_long_string(bool& has_escapes);
+  bool skip_unjudged_string(bool& has_escapes);
   bool skip_escape();
   bool skip_multibyte();
+  bool skip_literal(std::string_view literal);
+  bool skip_number();
 
   const char* begin_ = nullptr;
   const char* at_ = nullptr;
   const char* end_ = nullptr;
   Rules rules_ = Rules::strict;
   bool just_opened_ = false;
+  bool in_object_ = false;
   std::size_t depth_ = 0;
+  Text name_;
+  Value value_;
   std::optional<Defect> defect_;
   std::vector<std::uint64_t> kinds_;  // a bit for each open level: 1 for an object
-  std::vector<Level> levels_;         // strict: kMaxDepth + 1 of them
+  std::vector<Level> levels_;         // of objects, under the strict rules
   NameTable names_;
 };
 

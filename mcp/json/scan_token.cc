@@ -51,34 +51,31 @@ bool Scanner::skip_number() {
   return true;  // what may not follow a number fails at the next step
 }
 
-bool Scanner::skip_string(bool& has_escapes) {
-  ++at_;
+/// at_ is behind the opening quote.
+bool Scanner::skip_long_string(bool& has_escapes) {
+  if (rules_ == Rules::lenient) return skip_unjudged_string(has_escapes);
   has_escapes = false;
-  if (rules_ == Rules::lenient) {
-    const StringEnd found = find_string_end(at_, end_);
-    at_ = found.quote;
-    if (at_ == end_) return fail_here();
-    has_escapes = found.has_escapes;
-    ++at_;
-    return true;
-  }
-  for (;;) {
-    at_ = skip_plain_text(at_, end_);
-    if (at_ == end_) return fail_here();
-    if (*at_ == '"') {
+  while ((at_ = skip_plain_text(at_, end_)) != end_) {
+    const auto byte = static_cast<unsigned char>(*at_);
+    if (byte == '"') {
       ++at_;
       return true;
     }
-    const auto byte = static_cast<unsigned char>(*at_);
-    if (byte == '\\') {
-      has_escapes = true;
-      if (!skip_escape()) return false;
-    } else if (byte < 0x20) {
-      return fail(byte == 0 ? Defect::Kind::nul : Defect::Kind::control_character, at_);
-    } else if (!skip_multibyte()) {
-      return false;
-    }
+    if (byte < 0x20) return fail_here();
+    has_escapes |= byte == '\\';
+    const bool is_good = byte == '\\' ? skip_escape() : skip_multibyte();
+    if (!is_good) return false;
   }
+  return fail_here();
+}
+
+bool Scanner::skip_unjudged_string(bool& has_escapes) {
+  const StringEnd found = find_string_end(at_, end_);
+  at_ = found.quote;
+  has_escapes = found.has_escapes;
+  if (at_ == end_) return fail_here();
+  ++at_;
+  return true;
 }
 
 bool Scanner::skip_escape() {

@@ -39,17 +39,14 @@ __m128i load(const char* at) noexcept {
   return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
 }
 
-/// 0xFF in each byte that stops a strict reader. Bytes from 0x80 on are negative here, so that one
-/// comparison finds them and the control characters.
-__m128i special_bytes(__m128i bytes) noexcept {
-  const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
-  const __m128i backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
-  const __m128i outside = _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20));
-  return _mm_or_si128(_mm_or_si128(quote, backslash), outside);
-}
-
 unsigned to_mask(__m128i bytes) noexcept {
   return static_cast<unsigned>(_mm_movemask_epi8(bytes));
+}
+
+bool is_plain_64(const char* at) noexcept {
+  const __m128i first = _mm_or_si128(special_bytes(load(at)), special_bytes(load(at + 16)));
+  const __m128i last = _mm_or_si128(special_bytes(load(at + 32)), special_bytes(load(at + 48)));
+  return to_mask(_mm_or_si128(first, last)) == 0;
 }
 
 struct Masks {
@@ -60,12 +57,12 @@ struct Masks {
 /// One bit for each of the 64 bytes from `at`.
 Masks find_64(const char* at) noexcept {
   Masks masks{0, 0};
-  for (unsigned part = 0; part < 4; ++part) {
-    const __m128i bytes = load(at + part * 16);
+  for (unsigned place = 0; place < 64; place += 16) {
+    const __m128i bytes = load(at + place);
     const std::uint64_t quotes = to_mask(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')));
     const std::uint64_t backslashes = to_mask(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
-    masks.quotes |= quotes << part * 16;
-    masks.backslashes |= backslashes << part * 16;
+    masks.quotes |= quotes << place;
+    masks.backslashes |= backslashes << place;
   }
   return masks;
 }
@@ -86,16 +83,18 @@ std::uint64_t escaped_bytes(std::uint64_t backslashes, std::uint64_t& carry) noe
 }  // namespace
 
 const char* skip_plain_text(const char* at, const char* end) noexcept {
+  // Most runs are short; only behind 64 plain bytes is it worth looking at 64 at once.
+  for (int step = 0; step < 4; ++step, at += 16) {
+    if (end - at < 16) return skip_plain_text_portable(at, end);
+    const unsigned length = plain_text_in_16(at, end);
+    if (length < 16) return at + length;
+  }
+  while (end - at >= 64 && is_plain_64(at))
+    at += 64;
   while (end - at >= 16) {
-    const unsigned special = to_mask(special_bytes(load(at)));
-    if (special != 0) return at + std::countr_zero(special);
+    const unsigned length = plain_text_in_16(at, end);
+    if (length < 16) return at + length;
     at += 16;
-    while (end - at >= 64) {
-      const __m128i first = _mm_or_si128(special_bytes(load(at)), special_bytes(load(at + 16)));
-      const __m128i last = _mm_or_si128(special_bytes(load(at + 32)), special_bytes(load(at + 48)));
-      if (to_mask(_mm_or_si128(first, last)) != 0) break;
-      at += 64;
-    }
   }
   return skip_plain_text_portable(at, end);
 }
