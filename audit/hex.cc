@@ -43,7 +43,7 @@ bool decode_hex(std::string_view text, std::span<std::uint8_t> out) {
     const std::uint8_t high = kValues[static_cast<std::uint8_t>(text[2 * i])];
     const std::uint8_t low = kValues[static_cast<std::uint8_t>(text[2 * i + 1])];
     seen = static_cast<std::uint8_t>(seen | high | low);
-    out[i] = static_cast<std::uint8_t>((high << 4U) | (low & 15U));
+    out[i] = static_cast<std::uint8_t>(unsigned{high} << 4U | (low & 15U));
   }
   return seen < 16;
 }

@@ -75,16 +75,59 @@ void write_place(CanonicalWriter& out, std::uint64_t session, std::uint64_t seq)
   out.member("session", session);
 }
 
-void write_lists(const Report& report, CanonicalWriter& out) {
+void write_break(const Break& broken, CanonicalWriter& out) {
+  out.name("at");
+  out.begin_object();
+  out.member("byte", broken.offset);
+  write_place(out, broken.session, broken.seq);
+  out.end_object();
+}
+
+void write_coverage(const Coverage& coverage, CanonicalWriter& out) {
+  out.name("coverage");
+  out.begin_object();
+  write_place(out, coverage.session, coverage.seq);
+  out.end_object();
+}
+
+void write_comparison(const Break& broken, CanonicalWriter& out) {
+  if (!broken.expected.empty()) out.member("expected", broken.expected);
+  if (!broken.found.empty()) out.member("found", broken.found);
+}
+
+void write_in_flight(const std::vector<InFlight>& calls, CanonicalWriter& out) {
+  if (calls.empty()) return;
   out.name("in_flight");
   out.begin_array();
-  for (const InFlight& call : report.in_flight) {
+  for (const InFlight& call : calls) {
     out.begin_object();
     out.member("call", call.call_id);
     write_place(out, call.session, call.seq);
     out.member("tool", call.tool_id);
     out.end_object();
   }
+  out.end_array();
+}
+
+void write_unpaired(const std::vector<Unpaired>& calls, CanonicalWriter& out) {
+  if (calls.empty()) return;
+  out.name("unpaired");
+  out.begin_array();
+  for (const Unpaired& call : calls) {
+    out.begin_object();
+    out.member("call", call.call_id);
+    out.member("line", call.is_intent ? "intent" : "outcome");
+    write_place(out, call.session, call.seq);
+    out.end_object();
+  }
+  out.end_array();
+}
+
+void write_key_ids(const std::vector<KeyId>& ids, CanonicalWriter& out) {
+  out.name("key_id");
+  out.begin_array();
+  for (const KeyId& id : ids)
+    out.string(to_hex(id.bytes));
   out.end_array();
 }
 
@@ -112,42 +155,14 @@ std::string encode_json(const Report& report) {
   std::string text;
   CanonicalWriter out{text};
   out.begin_object();
-  if (report.broken) {
-    out.name("at");
-    out.begin_object();
-    out.member("byte", report.broken->offset);
-    write_place(out, report.broken->session, report.broken->seq);
-    out.end_object();
-  }
-  if (report.coverage) {
-    out.name("coverage");
-    out.begin_object();
-    write_place(out, report.coverage->session, report.coverage->seq);
-    out.end_object();
-  }
-  if (report.broken && !report.broken->expected.empty())
-    out.member("expected", report.broken->expected);
-  if (report.broken && !report.broken->found.empty()) out.member("found", report.broken->found);
-  if (!report.in_flight.empty()) write_lists(report, out);
-  out.name("key_id");
-  out.begin_array();
-  for (const KeyId& id : report.key_ids)
-    out.string(to_hex(id.bytes));
-  out.end_array();
+  if (report.broken) write_break(*report.broken, out);
+  if (report.coverage) write_coverage(*report.coverage, out);
+  if (report.broken) write_comparison(*report.broken, out);
+  write_in_flight(report.in_flight, out);
+  write_key_ids(report.key_ids, out);
   if (!report.reason.empty()) out.member("reason", report.reason);
   if (report.standing == Standing::verified) out.member("trust", trust_of(report));
-  if (!report.unpaired.empty()) {
-    out.name("unpaired");
-    out.begin_array();
-    for (const Unpaired& call : report.unpaired) {
-      out.begin_object();
-      out.member("call", call.call_id);
-      out.member("line", call.is_intent ? "intent" : "outcome");
-      write_place(out, call.session, call.seq);
-      out.end_object();
-    }
-    out.end_array();
-  }
+  write_unpaired(report.unpaired, out);
   if (report.unlisted > 0) out.member("unlisted", report.unlisted);
   out.member("verdict", verdict_of(report));
   out.end_object();

@@ -21,6 +21,15 @@ inline constexpr std::size_t kMaxKeys = std::size_t{1} << 15U;
 /// Bytes that the calls listed in a report may take; more are counted.
 inline constexpr std::size_t kMaxListed = std::size_t{2} << 20U;
 
+/// What the Lines of one session are held against.
+struct Session {
+  PublicKey key;
+  std::string key_id;      // hex
+  bool is_paired = false;  // its emitter keeps the pairing rules
+  bool is_closed = false;
+  Pairing calls;
+};
+
 class Walk {
  public:
   explicit Walk(std::optional<TrustSet> trust) : trust_(std::move(trust)) {}
@@ -39,13 +48,6 @@ class Walk {
     std::uint64_t session = 0;
     std::uint64_t seq = 0;
     std::uint64_t offset = 0;
-  };
-  struct Session {
-    PublicKey key;
-    std::string key_id;      // hex
-    bool is_paired = false;  // its emitter keeps the pairing rules
-    bool is_closed = false;
-    Pairing calls;
   };
   struct Torn {
     Place at;

@@ -169,6 +169,7 @@ class CanonicalReader {
   bool read_integer();
   bool read_literal(std::string_view word);
   bool read_string(std::string_view& decoded);
+  bool read_sequence();
   bool read_escape();
 
   std::string_view text_;

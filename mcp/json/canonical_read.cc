@@ -294,31 +294,32 @@ bool CanonicalReader::read_string(std::string_view& decoded) {
   const std::size_t begin = ++at_;
   const std::size_t decoded_begin = decoded_.size();
   std::size_t copied = begin;  // text_ from here is not in decoded_ yet
-  for (;;) {
-    at_ += find_special(text_.substr(at_));
-    if (at_ == text_.size()) return fail(Kind::not_json);
-    const char c = text_[at_];
-    if (c == '"') break;
-    if (c == '\\') {
-      if (decoded_.capacity() < text_.size()) decoded_.reserve(text_.size());
-      decoded_.append(text_.substr(copied, at_ - copied));
-      if (!read_escape()) return false;
-      copied = at_;
+  for (at_ += find_special(text_.substr(at_)); !at('"'); at_ += find_special(text_.substr(at_))) {
+    if (!at('\\')) {
+      if (!read_sequence()) return false;
       continue;
     }
-    if (static_cast<std::uint8_t>(c) < 0x20) return fail(Kind::not_json);
-    const std::size_t sequence = canonical::utf8_sequence(text_.substr(at_));
-    if (sequence == 0) return fail(Kind::not_utf8);
-    at_ += sequence;
-  }
-  if (copied == begin) {
-    decoded = text_.substr(begin, at_ - begin);
-  } else {
+    if (decoded_.capacity() < text_.size()) decoded_.reserve(text_.size());
     decoded_.append(text_.substr(copied, at_ - copied));
+    if (!read_escape()) return false;
+    copied = at_;
+  }
+  decoded = text_.substr(copied, at_ - copied);
+  if (copied != begin) {
+    decoded_.append(decoded);
     decoded = std::string_view{decoded_}.substr(decoded_begin);
   }
   ++at_;
   return true;
+}
+
+/// A character of more than one byte; at the text's end and at a control there is none.
+bool CanonicalReader::read_sequence() {
+  if (at_ == text_.size() || static_cast<std::uint8_t>(text_[at_]) < 0x20)
+    return fail(Kind::not_json);
+  const std::size_t size = canonical::utf8_sequence(text_.substr(at_));
+  at_ += size;
+  return size > 0 || fail(Kind::not_utf8);
 }
 
 bool CanonicalReader::read_escape() {

@@ -44,22 +44,12 @@ JsonShape::State JsonShape::step(std::uint8_t byte) {
     case State::start:
       return in_start(byte);
     case State::value:
-      return is_space(byte) ? State::value : begin_value(byte);
     case State::value_or_end:
-      if (byte == ']') return pop(/*is_object=*/false);
-      return is_space(byte) ? State::value_or_end : begin_value(byte);
-    case State::name_or_end:
-      if (byte == '}') return pop(/*is_object=*/true);
-      [[fallthrough]];
     case State::name:
-      if (is_space(byte)) return state_;
-      is_name_ = true;
-      return byte == '"' ? State::string : State::failed_json;
+    case State::name_or_end:
     case State::colon:
-      if (is_space(byte)) return State::colon;
-      return byte == ':' ? State::value : State::failed_json;
     case State::separator:
-      return after_value(byte);
+      return is_space(byte) ? state_ : between_tokens(byte);
     case State::string:
       return in_string(byte);
     case State::continuation:
@@ -68,9 +58,7 @@ JsonShape::State JsonShape::step(std::uint8_t byte) {
     case State::hex:
       return in_escape(byte);
     case State::word:
-      if (byte != static_cast<std::uint8_t>(word_.front())) return State::failed_json;
-      word_.remove_prefix(1);
-      return word_.empty() ? State::separator : State::word;
+      return in_word(byte);
     case State::minus:
     case State::zero:
     case State::digits:
@@ -86,6 +74,16 @@ JsonShape::State JsonShape::step(std::uint8_t byte) {
       break;
   }
   return state_;
+}
+
+JsonShape::State JsonShape::between_tokens(std::uint8_t byte) {
+  if (state_ == State::separator) return after_value(byte);
+  if (state_ == State::colon) return byte == ':' ? State::value : State::failed_json;
+  if (state_ == State::name_or_end && byte == '}') return pop(/*is_object=*/true);
+  if (state_ == State::value_or_end && byte == ']') return pop(/*is_object=*/false);
+  if (state_ == State::value || state_ == State::value_or_end) return begin_value(byte);
+  is_name_ = true;
+  return byte == '"' ? State::string : State::failed_json;
 }
 
 JsonShape::State JsonShape::in_start(std::uint8_t byte) {
@@ -125,6 +123,12 @@ JsonShape::State JsonShape::begin_value(std::uint8_t byte) {
 JsonShape::State JsonShape::begin_word(std::string_view rest) {
   word_ = rest;
   return State::word;
+}
+
+JsonShape::State JsonShape::in_word(std::uint8_t byte) {
+  if (byte != static_cast<std::uint8_t>(word_.front())) return State::failed_json;
+  word_.remove_prefix(1);
+  return word_.empty() ? State::separator : State::word;
 }
 
 JsonShape::State JsonShape::in_string(std::uint8_t byte) {

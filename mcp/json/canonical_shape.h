@@ -54,8 +54,10 @@ class JsonShape {
 
   [[nodiscard]] State step(std::uint8_t byte);
   [[nodiscard]] State in_start(std::uint8_t byte);
+  [[nodiscard]] State between_tokens(std::uint8_t byte);
   [[nodiscard]] State begin_value(std::uint8_t byte);
   [[nodiscard]] State begin_word(std::string_view rest);
+  [[nodiscard]] State in_word(std::uint8_t byte);
   [[nodiscard]] State in_string(std::uint8_t byte);
   [[nodiscard]] State in_continuation(std::uint8_t byte);
   [[nodiscard]] State in_escape(std::uint8_t byte);

@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-const std::string kZeros(64, '0');
+const std::string zeros(64, '0');
 
 std::string digest_of(std::string_view text) {
   return to_hex(sha256(text));
@@ -66,8 +66,7 @@ Forge& Forge::raw(std::string_view bytes) {
 
 Forge& Forge::open(const Change& change) {
   seq_ = 0;
-  json line{
-      {"line_type", "open"}, {"prev_hash", kZeros}, {"public_key", to_hex(key_.public_key())}};
+  json line{{"line_type", "open"}, {"prev_hash", zeros}, {"public_key", to_hex(key_.public_key())}};
   if (has_session_) line["prev_session_tail"] = to_hex(previous_.bytes);
   has_session_ = true;
   return add(line.dump(), change, Sign::yes);

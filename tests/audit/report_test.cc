@@ -12,7 +12,7 @@
 namespace aegis::audit {
 namespace {
 
-const std::string kKey = to_hex(key_of(1).public_key().id().bytes);
+const std::string key_hex = to_hex(key_of(1).public_key().id().bytes);
 
 std::string printable(std::string_view text, Backslash backslash) {
   std::string out;
@@ -27,10 +27,10 @@ TEST_CASE("a verified record prints its verdict, its key and its coverage") {
   CHECK(encode_text(report) ==
         "Verified (unpinned)\n"
         "key_id " +
-            kKey +
+            key_hex +
             "\n"
             "coverage session 0 seq 3\n");
-  CHECK(encode_json(report) == R"({"coverage":{"seq":3,"session":0},"key_id":[")" + kKey +
+  CHECK(encode_json(report) == R"({"coverage":{"seq":3,"session":0},"key_id":[")" + key_hex +
                                    R"("],"trust":"unpinned","verdict":"Verified"})");
   CHECK(report.lines == 4);
   CHECK(report.calls == 1);
@@ -49,7 +49,7 @@ TEST_CASE("an open tail prints its calls in flight, of every session that has so
   CHECK(encode_text(report) ==
         "Indeterminate: session 1 has no close, calls in flight: 1\n"
         "key_id " +
-            kKey +
+            key_hex +
             "\n"
             "coverage session 1 seq 2\n"
             "in_flight session 0 seq 2 call c-2 tool echo\n"
@@ -60,7 +60,7 @@ TEST_CASE("an open tail prints its calls in flight, of every session that has so
       R"({"coverage":{"seq":2,"session":1},"in_flight":[)"
       R"({"call":"c-2","seq":2,"session":0,"tool":"echo"},{"call":"x","seq":1,"session":1,"tool":"echo"}],)"
       R"("key_id":[")" +
-          kKey +
+          key_hex +
           R"("],"reason":"session 1 has no close, calls in flight: 1",)"
           R"("unpaired":[{"call":"y","line":"outcome","seq":2,"session":1}],"verdict":"Indeterminate"})");
 }
@@ -76,14 +76,14 @@ TEST_CASE("a tampered record prints the place, and nothing that the break makes 
             "expected seq 2\n"
             "found seq 1\n"
             "key_id " +
-            kKey +
+            key_hex +
             "\n"
             "coverage session 0 seq 0\n");
   CHECK(encode_json(report) ==
         R"({"at":{"byte":)" + offset +
             R"(,"seq":1,"session":0},"coverage":{"seq":0,"session":0},)"
             R"("expected":"seq 2","found":"seq 1","key_id":[")" +
-            kKey + R"("],"reason":"seq repeats or goes back","verdict":"Tampered"})");
+            key_hex + R"("],"reason":"seq repeats or goes back","verdict":"Tampered"})");
 }
 
 TEST_CASE("nothing at all prints only the verdict") {

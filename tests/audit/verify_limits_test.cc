@@ -20,13 +20,14 @@ Report verify_intents(Forge& forge, std::uint64_t count, std::size_t tool_size) 
   Verifier verifier(std::nullopt);
   verifier.feed(forge.text());
   std::string line = forge.lines().back();
-  const std::string zeros(64, '0');
-  const std::string tool(tool_size, 't');
+  const std::string tail = R"(,"tool_id":")" + std::string(tool_size, 't') + R"("})";
+  const std::string digest = R"(","request_digest":")" + std::string(64, '0');
   for (std::uint64_t seq = 1; seq <= count; ++seq) {
+    const std::string number = std::to_string(seq);
     const std::string previous = to_hex(sha256(line));
-    line = R"({"call_id":"c-)" + std::to_string(seq) + R"(","line_type":"intent","prev_hash":")" +
-           previous + R"(","request_digest":")" + zeros + R"(","schema_version":2,"seq":)" +
-           std::to_string(seq) + R"(,"tool_id":")" + tool + R"("})";
+    line = R"({"call_id":"c-)";
+    line.append(number).append(R"(","line_type":"intent","prev_hash":")").append(previous);
+    line.append(digest).append(R"(","schema_version":2,"seq":)").append(number).append(tail);
     verifier.feed(line);
     verifier.feed("\n");
   }

@@ -26,8 +26,8 @@ void check_all(const std::vector<Row>& rows) {
   }
 }
 
-const std::string kZeros(64, '0');
-const std::string kOnes(64, '1');
+const std::string zeros(64, '0');
+const std::string ones(64, '1');
 
 Forge one_call() {
   Forge forge;
@@ -72,7 +72,7 @@ TEST_CASE("a record that keeps every rule is verified") {
       {"an intent that is signed nevertheless",
        Forge()
            .open()
-           .line("intent", {R"({"call_id":"c","tool_id":"t","request_digest":")" + kZeros + "\"}"})
+           .line("intent", {R"({"call_id":"c","tool_id":"t","request_digest":")" + zeros + "\"}"})
            .close()
            .text(),
        "Verified (unpinned)"},
@@ -85,11 +85,9 @@ TEST_CASE("a link, a number or a signature that does not hold is tampering") {
   const std::string no_outcome_signature = "Tampered: no signature on a Line of type outcome";
   const std::string no_session = "Tampered: the first Line is not an open";
   check_all({
-      {"prev_hash",
-       Forge().open().close({R"({"prev_hash":")" + kOnes + "\"}"}).text(),
-       hash_broken},
+      {"prev_hash", Forge().open().close({R"({"prev_hash":")" + ones + "\"}"}).text(), hash_broken},
       {"prev_hash of an intent",
-       Forge().open().intent("c", {R"({"prev_hash":")" + kOnes + "\"}"}).close().text(),
+       Forge().open().intent("c", {R"({"prev_hash":")" + ones + "\"}"}).close().text(),
        hash_broken},
       {"seq repeats",
        Forge().open().intent("c").jump_to(1).close().text(),
@@ -126,7 +124,7 @@ TEST_CASE("a link, a number or a signature that does not hold is tampering") {
        bad_signature},
       {"a short signature", Forge().open({"{}", R"({"signature":"00"})"}).text(), bad_signature},
       {"another session's key_id",
-       Forge().open().close({R"({"key_id":")" + kOnes + "\"}"}).text(),
+       Forge().open().close({R"({"key_id":")" + ones + "\"}"}).text(),
        "Tampered: key_id is not that of the session's key"},
       {"no key_id",
        Forge().open().close({R"({"key_id":null})"}).text(),
@@ -138,7 +136,7 @@ TEST_CASE("a link, a number or a signature that does not hold is tampering") {
        Forge()
            .open()
            .line("intent",
-                 {R"({"call_id":"c","tool_id":"t","request_digest":")" + kZeros + "\"}",
+                 {R"({"call_id":"c","tool_id":"t","request_digest":")" + zeros + "\"}",
                   R"({"tool_id":"u"})"})
            .close()
            .text(),
@@ -148,7 +146,7 @@ TEST_CASE("a link, a number or a signature that does not hold is tampering") {
       {"an unknown type first", Forge().line("other").text(), no_session},
       {"a checkpoint first", Forge().line("checkpoint").text(), no_session},
       {"an open with a prev_hash",
-       Forge().open({R"({"prev_hash":")" + kOnes + "\"}"}).close().text(),
+       Forge().open({R"({"prev_hash":")" + ones + "\"}"}).close().text(),
        "Tampered: the prev_hash of an open is not 64 zeros"},
       {"an open with a seq",
        Forge().open({R"({"seq":3})"}).text(),
@@ -169,7 +167,7 @@ TEST_CASE("sessions are linked, and nothing follows a close but an open") {
        one_call().open({R"({"prev_session_tail":null})"}).close().text(),
        "Tampered: prev_session_tail is missing"},
       {"another prev_session_tail",
-       one_call().open({R"({"prev_session_tail":")" + kOnes + "\"}"}).close().text(),
+       one_call().open({R"({"prev_session_tail":")" + ones + "\"}"}).close().text(),
        "Tampered: prev_session_tail is not the hash of the Line before"},
       {"an intent after close", one_call().intent("c-4").text(), after_close},
       {"an outcome after close", one_call().outcome("c-1").text(), after_close},
@@ -272,7 +270,7 @@ TEST_CASE("what cannot be judged is indeterminate, and tampering outranks it") {
        Forge().open().line("close", {"{}", R"({"schema_version":3})"}).text(),
        "Tampered: the signature does not verify"},
       {"earlier sessions are elsewhere",
-       Forge().open({R"({"prev_session_tail":")" + kOnes + "\"}"}).close().text(),
+       Forge().open({R"({"prev_session_tail":")" + ones + "\"}"}).close().text(),
        "Indeterminate: earlier sessions are not in this file: its first open has a "
        "prev_session_tail"},
       {"the first reason counts", Forge().open().line("other").line("checkpoint").text(), unknown},
@@ -361,7 +359,7 @@ TEST_CASE("in a session that pairs calls, every call is paired") {
        Forge()
            .open_paired()
            .intent("c-1")
-           .outcome("c-1", {R"({"request_digest":")" + kOnes + "\"}"})
+           .outcome("c-1", {R"({"request_digest":")" + ones + "\"}"})
            .close()
            .text(),
        "Tampered: the request_digest of an outcome is not its intent's"},

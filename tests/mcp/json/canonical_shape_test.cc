@@ -20,7 +20,7 @@ Verdict verdict_of(std::string_view text) {
   return shape.verdict();
 }
 
-const std::vector<std::string> kComplete{
+const std::vector<std::string> complete_texts{
     "{}",
     "[]",
     "0",
@@ -44,7 +44,7 @@ const std::vector<std::string> kComplete{
 }  // namespace
 
 TEST_CASE("one JSON value in whatever spelling is complete") {
-  for (const std::string& text : kComplete) {
+  for (const std::string& text : complete_texts) {
     CAPTURE(text);
     CHECK(verdict_of(text) == Verdict::complete);
     CHECK(verdict_of("\xEF\xBB\xBF" + text) == Verdict::complete);
@@ -91,7 +91,7 @@ TEST_CASE("anything else is told apart by what is wrong") {
 }
 
 TEST_CASE("the pieces that a text comes in do not matter") {
-  for (const std::string& text : kComplete) {
+  for (const std::string& text : complete_texts) {
     for (std::size_t size = 1; size <= text.size(); ++size) {
       CAPTURE(text);
       CAPTURE(size);
@@ -120,7 +120,7 @@ TEST_CASE("another parser agrees on which of many broken texts are JSON") {
   std::mt19937 random(7);
   std::size_t complete = 0;
   for (int round = 0; round < 60000; ++round) {
-    std::string text = kComplete[random() % kComplete.size()];
+    std::string text = complete_texts[random() % complete_texts.size()];
     for (std::size_t edits = 1 + random() % 2; edits > 0; --edits) {
       const std::size_t at = random() % text.size();
       const char c = kAlphabet[random() % kAlphabet.size()];
@@ -134,8 +134,8 @@ TEST_CASE("another parser agrees on which of many broken texts are JSON") {
     const bool is_complete = verdict_of(text) == Verdict::complete;
     complete += is_complete ? 1U : 0U;
     // A number too large for a double and a lone surrogate are JSON; the other parser refuses them.
-    const bool may_differ = text.find_first_of("eE") != std::string::npos ||
-                            text.find("\\ud") != std::string::npos;
+    const bool may_differ =
+        text.find_first_of("eE") != std::string::npos || text.find("\\ud") != std::string::npos;
     if (is_complete && may_differ) continue;
     REQUIRE(is_complete == nlohmann::json::accept(text));
   }

@@ -278,19 +278,19 @@ class Composer {
   std::size_t pick(std::size_t below) { return random_() % below; }
 
   std::string string() {
-    static const std::vector<std::string> kPieces{"a",
-                                                  "\"",
-                                                  "\\",
-                                                  "\n",
-                                                  std::string("\0", 1),
-                                                  "\x1F",
-                                                  "é",
-                                                  "\xF0\x9F\x98\x80",
-                                                  "\xEF\xBF\xBF",
-                                                  "/"};
+    static const std::vector<std::string> pieces{"a",
+                                                 "\"",
+                                                 "\\",
+                                                 "\n",
+                                                 std::string("\0", 1),
+                                                 "\x1F",
+                                                 "é",
+                                                 "\xF0\x9F\x98\x80",
+                                                 "\xEF\xBF\xBF",
+                                                 "/"};
     std::string out;
     for (std::size_t count = pick(8); count > 0; --count)
-      out += kPieces[pick(kPieces.size())];
+      out += pieces[pick(pieces.size())];
     return out;
   }
 
