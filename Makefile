@@ -56,6 +56,7 @@ deb: release ## build/aegis_<version>_<arch>.deb
 
 static: ## build-static/aegis, which needs no library at all
 	@$(call build,static)
+	@echo "build-static/aegis is ready; docs/decisions/0014 says what the linker's word about getpwuid_r means"
 
 clean: ## remove every build folder
 	rm -rf build build-*
