@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// Turns libyaml's events into a Document. Events come in a flat row, so nothing here recurses.
+// Turns the events of a YAML text into a Document. They come in a flat row, so nothing here
+// recurses.
+#include <string>
 #include <utility>
 
 #include "policy/document.h"
@@ -8,45 +10,15 @@
 #include "policy/yaml.h"
 
 namespace aegis::policy {
-namespace {
-
-/// What readers may take differently about this node, which begins with `first`; null when nothing
-/// is.
-const char* oddity_of(const yaml_event_t& event, char first) {
-  const yaml_char_t* anchor = nullptr;
-  const yaml_char_t* tag = nullptr;
-  if (event.type == YAML_ALIAS_EVENT) {
-    return "a YAML alias stands here; a policy has none: write the text out, or in quotes";
-  }
-  if (event.type == YAML_SCALAR_EVENT) {
-    anchor = event.data.scalar.anchor;
-    tag = event.data.scalar.tag;
-  } else if (event.type == YAML_SEQUENCE_START_EVENT) {
-    anchor = event.data.sequence_start.anchor;
-    tag = event.data.sequence_start.tag;
-  } else {
-    anchor = event.data.mapping_start.anchor;
-    tag = event.data.mapping_start.tag;
-  }
-  if (anchor != nullptr) return "a YAML anchor stands here; a policy has none";
-  // libyaml keeps silent about the tag "!" alone, which turns a number into a text for other
-  // readers. A node's place is that of its tag, and no scalar without quotes begins so.
-  if (tag != nullptr || first == '!') return "a YAML tag stands here; a policy has none";
-  return nullptr;
-}
-
-}  // namespace
 
 class DocumentBuilder {
  public:
-  explicit DocumentBuilder(std::string_view text) : text_(text), cursor_(text) {}
-
-  ParsedDocument build() {
-    YamlParser parser(text_);
+  ParsedDocument build(std::string_view text) {
+    YamlEvents events(text);
     while (!is_done_) {
-      YamlEvent event;
-      if (!parser.next(*event)) {
-        report_failure(parser);
+      const auto event = events.next();
+      if (!event) {
+        report_failure(events.failure());
         break;
       }
       take(*event);
@@ -65,16 +37,14 @@ class DocumentBuilder {
   }
 
  private:
-  struct Oddity {  // what YAML readers may take differently, told once the whole tree and so its
-                   // path is known
+  struct Oddity {  // told once the whole tree, and so its path, is known
     std::uint32_t record;
-    const char* message;
+    std::string_view message;
   };
 
-  void report_failure(const YamlParser& parser) {
-    Diagnostic error = explain_failure(parser, text_);
-    error.field = awaited_field();
-    errors_.push_back(std::move(error));
+  void report_failure(Diagnostic failure) {
+    failure.field = awaited_field();
+    errors_.push_back(std::move(failure));
   }
 
   /// The path of the member whose value the text was about to give; empty when it was not about to
@@ -97,76 +67,60 @@ class DocumentBuilder {
                          node.at().line,
                          node.at().column,
                          document_.path_to(node),
-                         oddity.message});
+                         std::string(oddity.message)});
     }
   }
 
-  void take(const yaml_event_t& event) {
-    switch (event.type) {
-      case YAML_NO_EVENT:
-      case YAML_STREAM_START_EVENT:
-        return;
-      case YAML_STREAM_END_EVENT:
-        is_done_ = true;
-        return;
-      case YAML_DOCUMENT_START_EVENT:
+  void take(const YamlEvent& event) {
+    switch (event.kind) {
+      case YamlEvent::Kind::document_start:
         if (std::exchange(has_document_, true)) {
-          stop(event, "a second YAML document begins; a policy is one document");
+          stop(event.at, "a second YAML document begins; a policy is one document");
         }
         return;
-      case YAML_DOCUMENT_END_EVENT:
-        return;
-      case YAML_SEQUENCE_END_EVENT:
-      case YAML_MAPPING_END_EVENT:
+      case YamlEvent::Kind::list_start:
+        return open(event, Document::Kind::list);
+      case YamlEvent::Kind::map_start:
+        return open(event, Document::Kind::map);
+      case YamlEvent::Kind::collection_end:
         document_.records_[open_.back()].end = size();
         open_.pop_back();
         return;
-      case YAML_ALIAS_EVENT:
-      case YAML_SCALAR_EVENT:
-      case YAML_SEQUENCE_START_EVENT:
-      case YAML_MAPPING_START_EVENT:
-        add(event);
+      case YamlEvent::Kind::scalar:
+        return add(event, Document::Kind::scalar);
+      case YamlEvent::Kind::text_end:
+        is_done_ = true;
         return;
     }
   }
 
-  void add(const yaml_event_t& event) {
-    note_oddity(event);
-    const bool is_list = event.type == YAML_SEQUENCE_START_EVENT;
-    const bool is_map = event.type == YAML_MAPPING_START_EVENT;
+  void open(const YamlEvent& event, Document::Kind kind) {
+    if (open_.size() == kMaxPolicyDepth) {
+      stop(event.at,
+           "lists and maps are nested more than " + std::to_string(kMaxPolicyDepth) + " deep");
+      return;
+    }
+    open_.push_back(size());
+    add(event, kind);
+  }
+
+  void add(const YamlEvent& event, Document::Kind kind) {
+    if (!event.oddity.empty()) oddities_.push_back({size(), event.oddity});
+    // A text of 1 MiB has no place, node or length that 32 bits do not hold.
     Document::Record record{};
-    record.kind = is_list  ? Document::Kind::list
-                  : is_map ? Document::Kind::map
-                           : Document::Kind::scalar;
+    record.kind = kind;
+    record.is_plain = event.is_plain;
     record.end = size() + 1;
-    record.line = static_cast<std::uint32_t>(event.start_mark.line + 1);
-    record.column = static_cast<std::uint32_t>(event.start_mark.column + 1);
+    record.line = static_cast<std::uint32_t>(event.at.line);
+    record.column = static_cast<std::uint32_t>(event.at.column);
     record.text_at = static_cast<std::uint32_t>(document_.texts_.size());
-    if (event.type == YAML_SCALAR_EVENT) {
-      const auto& scalar = event.data.scalar;
-      document_.texts_.append(reinterpret_cast<const char*>(scalar.value), scalar.length);
-      record.text_size = static_cast<std::uint32_t>(scalar.length);
-      record.is_plain = scalar.style == YAML_PLAIN_SCALAR_STYLE;
-    }
-    if (is_list || is_map) {
-      if (open_.size() == kMaxPolicyDepth) {
-        stop(event,
-             "lists and maps are nested more than " + std::to_string(kMaxPolicyDepth) + " deep");
-        return;
-      }
-      open_.push_back(size());
-    }
+    record.text_size = static_cast<std::uint32_t>(event.text.size());
+    document_.texts_ += event.text;
     document_.records_.push_back(record);
   }
 
-  void note_oddity(const yaml_event_t& event) {
-    if (const char* message = oddity_of(event, cursor_.at(event.start_mark))) {
-      oddities_.push_back({size(), message});
-    }
-  }
-
-  void stop(const yaml_event_t& event, std::string message) {
-    errors_.push_back(error_at(event.start_mark, std::move(message)));
+  void stop(Position at, std::string message) {
+    errors_.push_back({Diagnostic::Severity::error, at.line, at.column, "", std::move(message)});
     is_done_ = true;
   }
 
@@ -174,10 +128,8 @@ class DocumentBuilder {
     return static_cast<std::uint32_t>(document_.records_.size());
   }
 
-  std::string_view text_;
-  MarkCursor cursor_;
   Document document_;
-  std::vector<std::uint32_t> open_;  // collections that have begun and not ended
+  std::vector<std::uint32_t> open_;  // lists and maps that have begun and not ended
   std::vector<Oddity> oddities_;
   std::vector<Diagnostic> errors_;
   bool has_document_ = false;
@@ -186,7 +138,7 @@ class DocumentBuilder {
 
 ParsedDocument parse_document(std::string_view text) {
   if (auto forbidden = find_forbidden(text)) return {std::nullopt, {*std::move(forbidden)}};
-  return DocumentBuilder(text).build();
+  return DocumentBuilder().build(text);
 }
 
 }  // namespace aegis::policy

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -32,19 +33,32 @@ class RuleIndex {
 
  private:
   using Mask = std::uint8_t;  // bit i: axis i is set
-  static constexpr std::uint32_t kNoRank = UINT32_MAX;
+  static constexpr std::uint32_t kNone = UINT32_MAX;
   struct Slot {
-    std::uint64_t hash = 0;
-    std::uint32_t rank = kNoRank;  // empty when there is none
+    std::uint32_t tag = 0;      // the hash's upper half
+    std::uint32_t key = kNone;  // where in keys_ its key begins; empty when there is none
+  };
+  struct Key {  // the names follow it
+    std::uint32_t rank;
+    std::uint32_t rule;
+    std::array<std::uint32_t, Axes::kCount> sizes;
+    Mask mask;
   };
 
-  [[nodiscard]] const Slot* look_up(std::uint64_t hash, Mask mask, const Axes& axes) const noexcept;
-  void insert(const Axes& axes, std::uint32_t rank);
+  [[nodiscard]] std::optional<Key> look_up(std::uint64_t hash,
+                                           Mask mask,
+                                           const Axes& axes) const noexcept;
+  [[nodiscard]] bool has_names(const Key& key,
+                               std::size_t names_at,
+                               const Axes& axes) const noexcept;
+  void insert(const Axes& axes, std::uint32_t rank, std::uint32_t rule);
 
   std::span<const Rule> rules_;
-  std::vector<std::uint32_t> by_rank_;  // rule numbers, the strongest rule first
   std::vector<Slot> slots_;  // open addressing; for each set of values only the strongest rule
-  std::vector<Mask> masks_;  // those that rules use
+  // Keys and names in one place, so that a call touches two lines of cache for each set of axes and
+  // not five.
+  std::string keys_;
+  std::vector<Mask> masks_;                          // those that rules use
   std::array<std::size_t, Axes::kCount> longest_{};  // of the names on each axis, in bytes
 };
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "policy/text.h"
+#include "mcp/json/utf8.h"
 
 namespace aegis::policy {
 namespace {
@@ -36,13 +36,23 @@ std::string code_name(char32_t value) {
   return out;
 }
 
-/// What is wrong with this character, a whole policy around it; empty when nothing is.
-std::string refusal_of(char32_t value) {
-  switch (value) {
+bool is_control(char32_t code) {
+  return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0xFFFE || code == 0xFFFF;
+}
+
+/// What is wrong with this character, which `rest` follows; empty when nothing is.
+std::string refusal_of(char32_t code, std::string_view rest, std::size_t column) {
+  switch (code) {
     case U'\t':
     case U'\n':
-    case U'\r':
       return "";
+    case U'\r':
+      // The same trap as U+0085: an editor shows one line where YAML reads two.
+      if (rest.starts_with('\n')) return "";
+      return "a carriage return without a newline stands here; end lines with a newline";
+    case U'%':
+      if (column != 1) return "";
+      return "a line begins with '%': YAML directives are not used in a policy";
     case U'\0':
       return "a NUL stands here; a policy holds none";
     case 0xFEFF:
@@ -52,15 +62,13 @@ std::string refusal_of(char32_t value) {
     case 0x2029:
       // YAML 1.1 ends a line here, YAML 1.2 and most editors do not: a comment would hide what
       // follows it.
-      return code_name(value) +
+      return code_name(code) +
              " stands here: some readers end a line at it and some do not; use a newline";
     default:
       break;
   }
-  if (value < 0x20 || (value >= 0x7F && value < 0xA0) || value == 0xFFFE || value == 0xFFFF) {
-    return "the control character " + code_name(value) + " stands here; a policy holds none";
-  }
-  return "";
+  if (!is_control(code)) return "";
+  return "the control character " + code_name(code) + " stands here; a policy holds none";
 }
 
 }  // namespace
@@ -69,25 +77,16 @@ std::optional<Diagnostic> find_forbidden(std::string_view text) {
   if (auto wrong = find_wrong_whole(text)) return wrong;
   std::size_t line = 1;
   std::size_t column = 1;
-  for (std::size_t at = 0; at < text.size();) {
-    const CodePoint point = decode_front(text.substr(at));
-    if (point.size == 0) return refuse(line, column, "the text is not valid UTF-8 from here on");
-    if (std::string why = refusal_of(point.value); !why.empty()) {
+  while (!text.empty()) {
+    const std::size_t size = mcp::json::utf8_sequence_size(text);
+    if (size == 0) return refuse(line, column, "the text is not valid UTF-8 from here on");
+    const char32_t code = mcp::json::decode_utf8(text).code;
+    text.remove_prefix(size);
+    if (std::string why = refusal_of(code, text, column); !why.empty()) {
       return refuse(line, column, std::move(why));
     }
-    if (point.value == U'%' && column == 1) {
-      return refuse(
-          line, column, "a line begins with '%': YAML directives are not used in a policy");
-    }
-    at += point.size;
-    if (point.value == U'\r' && (at == text.size() || text[at] != '\n')) {
-      // The same trap as U+0085: an editor shows one line where YAML reads two.
-      return refuse(line,
-                    column,
-                    "a carriage return without a newline stands here; end lines with a newline");
-    }
-    column = point.value == U'\n' ? 1 : column + 1;
-    line += point.value == U'\n' ? 1 : 0;
+    column = code == U'\n' ? 1 : column + 1;
+    line += code == U'\n' ? 1 : 0;
   }
   return std::nullopt;
 }

@@ -20,6 +20,9 @@ using mcp::json::find_string;
 constexpr std::uint64_t kSchemaVersion = 2;
 constexpr std::size_t kMostNotes = 20;
 
+/// Whether a '\n' ended a line, or the file did.
+enum class LineEnd : std::uint8_t { newline, file };
+
 struct Held {
   RecheckedCall call;
   Effect effect;
@@ -70,10 +73,10 @@ class FrameGroup {
 struct Rechecker::State {
   explicit State(const Policy& rules) : policy(rules) {}
 
-  void end_line(bool is_last);
-  void read_line(std::string_view line, bool is_last);
+  void end_line(LineEnd end);
+  void read_line(std::string_view line, LineEnd end);
   void read_canonical(const CanonicalNode& line);
-  void read_other(std::string_view line, bool is_last);
+  void read_other(std::string_view line, LineEnd end);
   void begin_session();
   void hold(const Outcome& outcome);
   void hold_unreadable(RecheckedCall call, Unanswerable reason);
@@ -95,16 +98,16 @@ struct Rechecker::State {
   [[nodiscard]] std::uint64_t session() const { return opens == 0 ? 0 : opens - 1; }
 };
 
-void Rechecker::State::end_line(bool is_last) {
+void Rechecker::State::end_line(LineEnd end) {
   ++line_number;
-  read_line(unfinished, is_last);
+  read_line(unfinished, end);
   unfinished.clear();
   is_long = false;
 }
 
-void Rechecker::State::read_line(std::string_view line, bool is_last) {
+void Rechecker::State::read_line(std::string_view line, LineEnd end) {
   if (is_long || reader.read(line)) {
-    read_other(line, is_last);
+    read_other(line, end);
   } else {
     read_canonical(reader.root());
   }
@@ -130,7 +133,7 @@ void Rechecker::State::read_canonical(const CanonicalNode& line) {
       is_other_schema ? Unanswerable::unknown_policy_set_hash : Unanswerable::no_binding);
 }
 
-void Rechecker::State::read_other(std::string_view line, bool is_last) {
+void Rechecker::State::read_other(std::string_view line, LineEnd end) {
   LooseLine loose = read_loosely(line);
   const std::string where = "line " + std::to_string(line_number);
   if (loose.is_open) begin_session();
@@ -141,7 +144,7 @@ void Rechecker::State::read_other(std::string_view line, bool is_last) {
   }
   const bool is_blank = line.find_first_not_of(" \t\r") == std::string_view::npos;
   if (!is_long && (loose.is_json || is_blank)) return;
-  if (is_last && !is_long) {
+  if (end == LineEnd::file && !is_long) {
     // What a stopped writer leaves behind. Its call, if it was to be one's outcome, has none on
     // this record.
     note(where + ", the last, is cut off; it is no recorded outcome");
@@ -214,7 +217,7 @@ void Rechecker::feed(std::string_view bytes) {
     state_->unfinished.append(part.substr(0, room));
     if (part.size() > room) state_->is_long = true;
     if (end == std::string_view::npos) return;
-    state_->end_line(false);
+    state_->end_line(LineEnd::newline);
     bytes.remove_prefix(end + 1);
   }
 }
@@ -224,7 +227,7 @@ std::vector<RecheckedCall> Rechecker::take() {
 }
 
 RecheckReport Rechecker::finish() {
-  if (!state_->unfinished.empty()) state_->end_line(true);
+  if (!state_->unfinished.empty()) state_->end_line(LineEnd::file);
   state_->settle_group();
   if (state_->unsaid_notes != 0) {
     state_->report.notes.push_back("and " + std::to_string(state_->unsaid_notes) +

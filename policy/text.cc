@@ -2,6 +2,9 @@
 #include "policy/text.h"
 
 #include <array>
+#include <cstddef>
+
+#include "mcp/json/utf8.h"
 
 namespace aegis::policy {
 namespace {
@@ -39,52 +42,36 @@ void append_hex(char32_t value, int digits, std::string& out) {
   }
 }
 
-void append_printable(CodePoint point, std::string_view bytes, std::string& out) {
-  if (point.size == 0) {
+/// Appends the character that `text` starts with, which is not empty, and returns its bytes.
+std::size_t append_front(std::string_view text, std::string& out) {
+  const std::size_t size = mcp::json::utf8_sequence_size(text);
+  if (size == 0) {
     out += "\\x";
-    append_hex(static_cast<unsigned char>(bytes.front()), 2, out);
-  } else if (point.value == U'\\') {
+    append_hex(static_cast<unsigned char>(text.front()), 2, out);
+    return 1;
+  }
+  const char32_t code = mcp::json::decode_utf8(text).code;
+  if (code == U'\\') {
     out += "\\\\";
-  } else if (!is_hidden(point.value)) {
-    out += bytes.substr(0, point.size);
-  } else if (point.value <= 0xFFFF) {
+  } else if (!is_hidden(code)) {
+    out += text.substr(0, size);
+  } else if (code <= 0xFFFF) {
     out += "\\u";
-    append_hex(point.value, 4, out);
+    append_hex(code, 4, out);
   } else {
     out += "\\U";
-    append_hex(point.value, 8, out);
+    append_hex(code, 8, out);
   }
+  return size;
 }
 
 }  // namespace
 
-CodePoint decode_front(std::string_view text) noexcept {
-  const auto byte = [&](std::size_t at) { return static_cast<unsigned char>(text[at]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < size) return {};
-  // Overlong forms, surrogates and what lies above U+10FFFF all show in the second byte (RFC 3629,
-  // section 4).
-  const unsigned char low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
-  const unsigned char high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
-  if (byte(1) < low || byte(1) > high) return {};
-  char32_t value = lead & (0x7FU >> size);
-  for (std::size_t at = 1; at < size; ++at) {
-    if ((byte(at) & 0xC0U) != 0x80U) return {};
-    value = (value << 6U) | (byte(at) & 0x3FU);
-  }
-  return {value, size};
-}
-
 std::string printable(std::string_view text) {
   std::string out;
   out.reserve(text.size());
-  while (!text.empty()) {
-    const CodePoint point = decode_front(text);
-    append_printable(point, text, out);
-    text.remove_prefix(point.size == 0 ? 1 : point.size);
-  }
+  while (!text.empty())
+    text.remove_prefix(append_front(text, out));
   return out;
 }
 
@@ -95,9 +82,7 @@ std::string quoted(std::string_view text) {
       out += "...";
       break;
     }
-    const CodePoint point = decode_front(text);
-    append_printable(point, text, out);
-    text.remove_prefix(point.size == 0 ? 1 : point.size);
+    text.remove_prefix(append_front(text, out));
   }
   return out += '"';
 }

@@ -1,13 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
+// libyaml keeps its own stack on the heap, and tells lines, columns and offsets in code points from
+// 0.
 #include "policy/yaml.h"
 
+#include <yaml.h>
+
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <string>
 #include <utility>
 
-#include "policy/text.h"
+#include "mcp/json/utf8.h"
 
 namespace aegis::policy {
 namespace {
+
+/// Finds the characters of marks, which never go back, in one walk over the text.
+class MarkCursor {
+ public:
+  explicit MarkCursor(std::string_view text) : rest_(text) {}
+
+  /// The first byte of the character at `mark`; NUL at the end.
+  char at(const yaml_mark_t& mark) {
+    for (; index_ < mark.index && !rest_.empty(); ++index_) {
+      rest_.remove_prefix(std::max<std::size_t>(mcp::json::utf8_sequence_size(rest_), 1));
+    }
+    return rest_.empty() ? '\0' : rest_.front();
+  }
+
+ private:
+  std::string_view rest_;
+  std::size_t index_ = 0;
+};
+
+Position position_of(const yaml_mark_t& mark) {
+  return {mark.line + 1, mark.column + 1};
+}
+
+constexpr std::string_view kAlias =
+    "a YAML alias stands here; a policy has none: write the text out, or in quotes";
+constexpr std::string_view kAnchor = "a YAML anchor stands here; a policy has none";
+constexpr std::string_view kTag = "a YAML tag stands here; a policy has none";
+
+/// `first` is the character at the event's place.
+std::string_view oddity_of(const yaml_char_t* anchor, const yaml_char_t* tag, char first) {
+  if (anchor != nullptr) return kAnchor;
+  // libyaml keeps silent about the tag "!" alone, which makes a number a text for other readers. A
+  // node's place is that of its tag, and no scalar without quotes begins so.
+  return tag != nullptr || first == '!' ? kTag : std::string_view();
+}
 
 std::string_view view(const char* words) {
   return words == nullptr ? std::string_view() : words;
@@ -43,28 +85,102 @@ constexpr std::array<Hint, 5> kHints = {
       false,
       "this escape in a double-quoted text names no character; write the character itself"}}};
 
+Diagnostic error_at(const yaml_mark_t& mark, std::string message) {
+  const Position at = position_of(mark);
+  return {Diagnostic::Severity::error, at.line, at.column, "", std::move(message)};
+}
+
 }  // namespace
 
-char MarkCursor::at(const yaml_mark_t& mark) {
-  for (; index_ < mark.index && !rest_.empty(); ++index_) {
-    const CodePoint point = decode_front(rest_);
-    rest_.remove_prefix(point.size == 0 ? 1 : point.size);
+struct YamlEvents::State {
+  explicit State(std::string_view whole)
+      : text(whole), cursor(whole), is_ready(yaml_parser_initialize(&parser) == 1) {
+    if (!is_ready) return;
+    yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(
+        &parser, reinterpret_cast<const yaml_char_t*>(text.data()), text.size());
   }
-  return rest_.empty() ? '\0' : rest_.front();
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    yaml_event_delete(&event);
+    if (is_ready) yaml_parser_delete(&parser);
+  }
+
+  bool parse() {
+    yaml_event_delete(&event);
+    return is_ready && yaml_parser_parse(&parser, &event) == 1;
+  }
+  [[nodiscard]] YamlEvent describe();
+
+  std::string_view text;
+  MarkCursor cursor;
+  yaml_parser_t parser{};
+  yaml_event_t event{};
+  bool is_ready;
+};
+
+YamlEvent YamlEvents::State::describe() {
+  using Kind = YamlEvent::Kind;
+  const Position at = position_of(event.start_mark);
+  const char first = cursor.at(event.start_mark);
+  switch (event.type) {
+    case YAML_DOCUMENT_START_EVENT:
+      return {Kind::document_start, at};
+    case YAML_SEQUENCE_START_EVENT:
+      return {Kind::list_start,
+              at,
+              {},
+              false,
+              oddity_of(event.data.sequence_start.anchor, event.data.sequence_start.tag, first)};
+    case YAML_MAPPING_START_EVENT:
+      return {Kind::map_start,
+              at,
+              {},
+              false,
+              oddity_of(event.data.mapping_start.anchor, event.data.mapping_start.tag, first)};
+    case YAML_SEQUENCE_END_EVENT:
+    case YAML_MAPPING_END_EVENT:
+      return {Kind::collection_end, at};
+    case YAML_ALIAS_EVENT:
+      return {Kind::scalar, at, {}, false, kAlias};
+    case YAML_SCALAR_EVENT: {
+      const auto& scalar = event.data.scalar;
+      return {Kind::scalar,
+              at,
+              {reinterpret_cast<const char*>(scalar.value), scalar.length},
+              scalar.style == YAML_PLAIN_SCALAR_STYLE,
+              oddity_of(scalar.anchor, scalar.tag, first)};
+    }
+    case YAML_NO_EVENT:
+    case YAML_STREAM_START_EVENT:
+    case YAML_STREAM_END_EVENT:
+    case YAML_DOCUMENT_END_EVENT:
+      break;
+  }
+  return {Kind::text_end, at};
 }
 
-Diagnostic error_at(const yaml_mark_t& mark, std::string message) {
-  return {Diagnostic::Severity::error, mark.line + 1, mark.column + 1, "", std::move(message)};
+YamlEvents::YamlEvents(std::string_view text) : state_(std::make_unique<State>(text)) {}
+YamlEvents::~YamlEvents() = default;
+
+std::optional<YamlEvent> YamlEvents::next() {
+  do {
+    if (!state_->parse()) return std::nullopt;
+  } while (state_->event.type == YAML_STREAM_START_EVENT ||
+           state_->event.type == YAML_DOCUMENT_END_EVENT);
+  return state_->describe();
 }
 
-Diagnostic explain_failure(const YamlParser& parser, std::string_view text) {
-  if (parser.is_out_of_memory()) {
+Diagnostic YamlEvents::failure() const {
+  const yaml_parser_t& failed = state_->parser;
+  if (!state_->is_ready || failed.error == YAML_MEMORY_ERROR) {
     return {Diagnostic::Severity::error, 0, 0, "", "there is not enough memory to read the text"};
   }
-  const yaml_parser_t& failed = parser.failed();
   const std::string_view problem = view(failed.problem);
   const std::string_view context = view(failed.context);
-  if (MarkCursor(text).at(failed.problem_mark) == '\t') {
+  // A fresh cursor: a problem's mark may lie before that of the last event.
+  if (MarkCursor(state_->text).at(failed.problem_mark) == '\t') {
     return error_at(failed.problem_mark,
                     "a tab stands where the indentation is; indent with spaces");
   }

@@ -1,73 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// libyaml (C) with owners for what it allocates. It keeps its own stack on the heap and tells a
-// place for each event, with lines, columns and offsets in code points from 0. Only
-// policy/document_builder includes this.
+// A YAML text as a flat row of events, each with its place: libyaml's, without its C. Nothing here
+// judges what a policy may say; it only tells what YAML readers would take differently.
 #pragma once
 
-#include <yaml.h>
-
-#include <string>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string_view>
 
 #include "policy/diagnostic.h"
+#include "policy/document.h"
 
 namespace aegis::policy {
 
-class YamlParser {
- public:
-  explicit YamlParser(std::string_view text) : is_ready_(yaml_parser_initialize(&parser_) == 1) {
-    if (!is_ready_) return;
-    yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
-    // libyaml's own type for bytes.
-    const auto* bytes = reinterpret_cast<const yaml_char_t*>(text.data());
-    yaml_parser_set_input_string(&parser_, bytes, text.size());
-  }
-  YamlParser(const YamlParser&) = delete;
-  YamlParser& operator=(const YamlParser&) = delete;
-  ~YamlParser() {
-    if (is_ready_) yaml_parser_delete(&parser_);
-  }
-
-  bool next(yaml_event_t& event) { return is_ready_ && yaml_parser_parse(&parser_, &event) == 1; }
-  /// Of the call of next() that failed.
-  [[nodiscard]] const yaml_parser_t& failed() const { return parser_; }
-  [[nodiscard]] bool is_out_of_memory() const {
-    return !is_ready_ || parser_.error == YAML_MEMORY_ERROR;
-  }
-
- private:
-  yaml_parser_t parser_{};
-  bool is_ready_;
+struct YamlEvent {
+  enum class Kind : std::uint8_t {
+    document_start,
+    list_start,
+    map_start,
+    collection_end,
+    scalar,
+    text_end
+  };
+  Kind kind;
+  Position at;
+  std::string_view text = {};  // of a scalar, until the next event
+  bool is_plain = false;       // a scalar without quotes, and no block
+  std::string_view oddity =
+      {};  // of a node: the anchor, alias or tag that it has; empty when it has none
 };
 
-class YamlEvent {
+class YamlEvents {
  public:
-  YamlEvent() = default;
-  YamlEvent(const YamlEvent&) = delete;
-  YamlEvent& operator=(const YamlEvent&) = delete;
-  ~YamlEvent() { yaml_event_delete(&event_); }
-  yaml_event_t* operator->() { return &event_; }
-  yaml_event_t& operator*() { return event_; }
+  /// `text` is valid UTF-8 and must outlive the events.
+  explicit YamlEvents(std::string_view text);
+  YamlEvents(const YamlEvents&) = delete;
+  YamlEvents& operator=(const YamlEvents&) = delete;
+  ~YamlEvents();
+
+  /// Nothing once the text turned out to be no YAML. Not to be called after that, nor after
+  /// text_end.
+  std::optional<YamlEvent> next();
+  /// Why next() gave nothing, in words that say what to do; without a field.
+  [[nodiscard]] Diagnostic failure() const;
 
  private:
-  yaml_event_t event_{};
+  struct State;
+  std::unique_ptr<State> state_;
 };
-
-/// Finds the bytes of marks, which never go back, in one walk over the text.
-class MarkCursor {
- public:
-  explicit MarkCursor(std::string_view text) : rest_(text) {}
-  /// The character at `mark`; NUL at the end.
-  char at(const yaml_mark_t& mark);
-
- private:
-  std::string_view rest_;
-  std::size_t index_ = 0;
-};
-
-Diagnostic error_at(const yaml_mark_t& mark, std::string message);
-
-/// Why `parser` failed at `text`, in words that say what to do.
-Diagnostic explain_failure(const YamlParser& parser, std::string_view text);
 
 }  // namespace aegis::policy
