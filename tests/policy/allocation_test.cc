@@ -25,6 +25,9 @@ void* allocate(std::size_t size) {
 
 }  // namespace
 
+void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+  return allocate(size);
+}
 void* operator new(std::size_t size) {
   return allocate(size);
 }

@@ -41,14 +41,14 @@ TEST_CASE(
       R"(","role":"r","tool":"t"},{"action":"pending_approval","id":"b","priority":"0"}],"version":"1"})");
 }
 
-const std::string kBase =
+const std::string base_text =
     "version: 1\ndefault: allow\nrules:\n"
     "  - { id: a, action: deny, tool: t, role: r, priority: 1, reason: no }\n"
     "  - { id: b, action: rate_limit, tool: u, rate: { max: 5, per_seconds: 6 } }\n"
     "  - { id: c, action: allow, tool: v, limits: { max_wall_ms: 7 } }\n";
 
 std::string changed(std::string_view from, std::string_view to) {
-  std::string text = kBase;
+  std::string text = base_text;
   const std::size_t at = text.find(from);
   REQUIRE(at != std::string::npos);
   return text.replace(at, from.size(), to);
@@ -67,10 +67,10 @@ TEST_CASE("a comment, another indentation, order of members or quoting does not 
        changed("  - { id: c, action: allow, tool: v, limits: { max_wall_ms: 7 } }",
                "  - id: c\n    action: allow\n\n    tool: v\n    limits:\n        max_wall_ms: 7")},
       {"line ends of the other kind", changed("default: allow\n", "default: allow\r\n")},
-      {"a document's start and end", "---\n" + kBase + "...\n"},
+      {"a document's start and end", "---\n" + base_text + "...\n"},
       {"the priority that is meant when there is none", changed("id: b,", "id: b, priority: 0,")},
   };
-  const std::string base = form_of(kBase);
+  const std::string base = form_of(base_text);
   for (const Row& row : rows) {
     CAPTURE(row.name);
     CHECK(form_of(row.text) == base);
@@ -84,7 +84,7 @@ TEST_CASE("a comment, another indentation, order of members or quoting does not 
 TEST_CASE(
     "whatever the evaluator or its caller can see moves it, each change to bytes of its own") {
   const Row rows[] = {
-      {"the base", kBase},
+      {"the base", base_text},
       {"default", changed("default: allow", "default: deny")},
       {"id", changed("id: a", "id: aa")},
       {"action", changed("action: deny", "action: allow")},
@@ -108,9 +108,9 @@ TEST_CASE(
       {"a rule less",
        changed("  - { id: c, action: allow, tool: v, limits: { max_wall_ms: 7 } }\n", "")},
       {"the order of rules",
-       "version: 1\nrules:\n" + kBase.substr(kBase.find("  - { id: b")) +
-           kBase.substr(kBase.find("  - { id: a"),
-                        kBase.find("  - { id: b") - kBase.find("  - { id: a"))},
+       "version: 1\nrules:\n" + base_text.substr(base_text.find("  - { id: b")) +
+           base_text.substr(base_text.find("  - { id: a"),
+                            base_text.find("  - { id: b") - base_text.find("  - { id: a"))},
   };
   std::set<std::string> forms;
   for (const Row& row : rows) {

@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::string_literals;
 
-const std::string kHead = "version: 1\nrules:\n  - id: a\n    action: deny\n";
+const std::string rule_head = "version: 1\nrules:\n  - id: a\n    action: deny\n";
 
 std::string repeat(std::string_view text, std::size_t times) {
   std::string out;
@@ -111,23 +111,23 @@ TEST_CASE(
        "version: 1\nrules:\n\t- id: a\n",
        {"3:1:rules: a tab stands where the indentation is; indent with spaces"}},
       {"a tab as indentation of a member",
-       kHead + "\ttool: b\n",
+       rule_head + "\ttool: b\n",
        {"5:1:rules[0].action: a tab stands where the indentation is; indent with spaces"}},
       {"a tab after spaces",
-       kHead + "    \ttool: b\n",
+       rule_head + "    \ttool: b\n",
        {"5:5:rules[0].action: a tab stands where the indentation is; indent with spaces"}},
       {"an asterisk without quotes",
-       kHead + "    tool: *\n",
+       rule_head + "    tool: *\n",
        {"5:11:rules[0].tool: a '*' without quotes begins a YAML alias; write \"*\" in quotes for "
         "\"matches anything\""}},
       {"an ampersand without quotes",
-       kHead + "    tool: & b\n",
+       rule_head + "    tool: & b\n",
        {"5:11:rules[0].tool: a '&' without quotes begins a YAML anchor; put the text in quotes"}},
       {"an anchor",
        "version: 1\nrules: &all []\n",
        {"2:8:rules: a YAML anchor stands here; a policy has none"}},
       {"an anchor and its alias",
-       kHead + "    tool: &t b\n    role: *t\n",
+       rule_head + "    tool: &t b\n    role: *t\n",
        {"5:11:rules[0].tool: a YAML anchor stands here; a policy has none",
         "6:11:rules[0].role: a YAML alias stands here; a policy has none: write the text out, or "
         "in quotes"}},
@@ -138,19 +138,19 @@ TEST_CASE(
        "version: 1\nrules: !!seq &r []\n",
        {"2:8:rules: a YAML anchor stands here; a policy has none"}},
       {"a tag",
-       kHead + "    tool: !!str b\n",
+       rule_head + "    tool: !!str b\n",
        {"5:11:rules[0].tool: a YAML tag stands here; a policy has none"}},
       {"a tag that makes a number a text",
        "version: ! 1\nrules: []\n",
        {"1:10:version: a YAML tag stands here; a policy has none"}},
       {"a tag on a quoted text",
-       kHead + "    tool: ! \"b\"\n",
+       rule_head + "    tool: ! \"b\"\n",
        {"5:11:rules[0].tool: a YAML tag stands here; a policy has none"}},
       {"a tag on a list",
        "version: 1\nrules: ! []\n",
        {"2:8:rules: a YAML tag stands here; a policy has none"}},
       {"a merge",
-       kHead + "    <<: { tool: b }\n",
+       rule_head + "    <<: { tool: b }\n",
        {"5:5:rules[0].<<: unknown field; expected one of id, action, tool, role, capability, "
         "priority, reason, rate, limits"}},
       {"a second document",
@@ -163,19 +163,19 @@ TEST_CASE(
        "version: 1\nrules: []\n...\nx: 1\n",
        {"4:1:: this is not YAML: did not find expected <document start>"}},
       {"an escape of JSON that YAML does not know",
-       kHead + "    tool: \"\\ud83d\\ude00\"\n",
+       rule_head + "    tool: \"\\ud83d\\ude00\"\n",
        {"5:14:rules[0].tool: this escape in a double-quoted text names no character; write the "
         "character itself"}},
       {"an unknown escape",
-       kHead + "    tool: \"\\d\"\n",
+       rule_head + "    tool: \"\\d\"\n",
        {"5:12:rules[0].tool: this escape in a double-quoted text is none of YAML's; write the "
         "character itself"}},
       {"a colon in a text",
-       kHead + "    reason: no: never\n",
+       rule_head + "    reason: no: never\n",
        {"5:15:: a ':' stands where no member can begin; check the indentation, and put a text that "
         "holds ': ' in quotes"}},
       {"a quote that never ends",
-       kHead + "    reason: \"never\n",
+       rule_head + "    reason: \"never\n",
        {"6:1:rules[0].reason: this is not YAML: found unexpected end of stream while scanning a "
         "quoted scalar"}},
       {"a flow list that never ends",

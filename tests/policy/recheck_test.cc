@@ -15,8 +15,8 @@ namespace {
 
 using namespace std::string_literals;
 
-const std::string kOpen = R"({"line_type":"open","schema_version":2,"seq":0})"
-                          "\n";
+const std::string open_line = R"({"line_type":"open","schema_version":2,"seq":0})"
+                              "\n";
 
 /// The members of an outcome; the rest of its Line is filled in.
 struct Parts {
@@ -40,8 +40,8 @@ std::string outcome(const Parts& parts) {
 std::string denied(std::string_view reason) {
   return R"({"reason":")" + std::string(reason) + R"(","status":"denied"})";
 }
-const std::string kRateLimited = R"({"reason":"no","status":"rate_limited"})";
-const std::string kPending = R"({"approval_id":"a","status":"pending_approval"})";
+const std::string rate_limited = R"({"reason":"no","status":"rate_limited"})";
+const std::string pending = R"({"approval_id":"a","status":"pending_approval"})";
 
 Policy rules(std::string_view text) {
   std::string whole = "version: 1\nrules:\n";
@@ -78,26 +78,26 @@ TEST_CASE("each recorded status meets each new verdict") {
   const Row rows[] = {
       {"allowed, allow", R"({"status":"allowed"})", "", "unchanged allowed"},
       {"denied, allow", denied("no"), "", "newly_allowed was=denied now=allowed"},
-      {"rate_limited, allow", kRateLimited, "", "newly_allowed was=rate_limited now=allowed"},
-      {"pending, allow", kPending, "", "newly_allowed was=pending_approval now=allowed"},
+      {"rate_limited, allow", rate_limited, "", "newly_allowed was=rate_limited now=allowed"},
+      {"pending, allow", pending, "", "newly_allowed was=pending_approval now=allowed"},
       {"allowed, deny", R"({"status":"allowed"})", kDeny, "newly_blocked was=allowed now=denied"},
       {"denied, deny", denied("no"), kDeny, "unchanged denied"},
-      {"rate_limited, deny: one class", kRateLimited, kDeny, "unchanged rate_limited"},
-      {"pending, deny", kPending, kDeny, "newly_blocked was=pending_approval now=denied"},
+      {"rate_limited, deny: one class", rate_limited, kDeny, "unchanged rate_limited"},
+      {"pending, deny", pending, kDeny, "newly_blocked was=pending_approval now=denied"},
       {"allowed, park", R"({"status":"allowed"})", kPark, "newly_parked was=allowed"},
       {"denied, park", denied("no"), kPark, "newly_parked was=denied"},
-      {"rate_limited, park", kRateLimited, kPark, "newly_parked was=rate_limited"},
-      {"pending, park", kPending, kPark, "unchanged pending_approval"},
+      {"rate_limited, park", rate_limited, kPark, "newly_parked was=rate_limited"},
+      {"pending, park", pending, kPark, "unchanged pending_approval"},
       {"allowed, rate", R"({"status":"allowed"})", kRate, "indeterminate rate_limit_unevaluable"},
       {"denied, rate", denied("no"), kRate, "indeterminate rate_limit_unevaluable"},
-      {"rate_limited, rate", kRateLimited, kRate, "indeterminate rate_limit_unevaluable"},
-      {"pending, rate", kPending, kRate, "indeterminate rate_limit_unevaluable"},
+      {"rate_limited, rate", rate_limited, kRate, "indeterminate rate_limit_unevaluable"},
+      {"pending, rate", pending, kRate, "indeterminate rate_limit_unevaluable"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.name);
     Parts parts;
     parts.policy = row.status;
-    CHECK(recheck_text(row.rules, kOpen + outcome(parts)) ==
+    CHECK(recheck_text(row.rules, open_line + outcome(parts)) ==
           "call c-1 session 0 seq 2: " + std::string(row.clause) + '\n');
   }
 }
@@ -106,7 +106,7 @@ TEST_CASE("the tool and the recorded role and capability are what the rules see"
   Parts parts;
   parts.axes =
       R"({"capability":"fs.read","fs":{"path_canonical":"/a","path_raw":"a"},"role":"ops","session":"s"})";
-  const std::string record = kOpen + outcome(parts);
+  const std::string record = open_line + outcome(parts);
   CHECK(recheck_text("  - { id: x, action: deny, tool: t, role: ops, capability: fs.read }\n",
                      record) == "call c-1 session 0 seq 2: newly_blocked was=allowed now=denied\n");
   for (const std::string_view other : {"tool: u", "role: dev", "capability: fs.write"}) {
@@ -115,7 +115,7 @@ TEST_CASE("the tool and the recorded role and capability are what the rules see"
           "call c-1 session 0 seq 2: unchanged allowed\n");
   }
   parts.axes = "{}";
-  CHECK(recheck_text("  - { id: x, action: deny, role: ops }\n", kOpen + outcome(parts)) ==
+  CHECK(recheck_text("  - { id: x, action: deny, role: ops }\n", open_line + outcome(parts)) ==
         "call c-1 session 0 seq 2: unchanged allowed\n");
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("outcomes are told in file order, sessions counted by their open Lines
       "\n";
   const std::string close = R"({"line_type":"close","schema_version":2,"seq":3})"
                             "\n";
-  const std::string record = kOpen + intent + outcome({}) + close + kOpen +
+  const std::string record = open_line + intent + outcome({}) + close + open_line +
                              outcome({.call_id = "d-1", .digest = "d2", .seq = 7});
   CHECK(
       recheck_text("", record) ==
@@ -162,16 +162,16 @@ TEST_CASE("calls that no rule refused stay refused, whatever the rules") {
   };
   for (const Row& row : rows) {
     CAPTURE(row.name);
-    CHECK(recheck_text("", kOpen + outcome({.tool = row.tool, .policy = denied(row.reason)})) ==
+    CHECK(recheck_text("", open_line + outcome({.tool = row.tool, .policy = denied(row.reason)})) ==
           "call c-1 session 0 seq 2: " + std::string(row.clause) + '\n');
   }
-  CHECK(
-      recheck(kRate, kOpen + outcome({.tool = "<unknown>", .policy = denied("malformed frame: x")}))
-          .unchanged == 1);
+  CHECK(recheck(kRate,
+                open_line + outcome({.tool = "<unknown>", .policy = denied("malformed frame: x")}))
+            .unchanged == 1);
 }
 
 TEST_CASE("a call without a name that crossed without a policy would not cross under any") {
-  CHECK(recheck_text("", kOpen + outcome({.tool = "<unknown>"})) ==
+  CHECK(recheck_text("", open_line + outcome({.tool = "<unknown>"})) ==
         "call c-1 session 0 seq 2: newly_blocked was=allowed now=denied\n");
 }
 
@@ -210,32 +210,33 @@ TEST_CASE("a call that was refused for its batch is refused as long as its batch
        "unchanged denied\n"},
       {"it is now parked for itself", good_parked, "newly_parked was=denied\n"},
   };
+  const std::string whole = open_line + refused + mate;
   for (const Row& row : rows) {
     CAPTURE(row.name);
-    CHECK(second_clause(row.rules, kOpen + refused + mate) == row.clause);
+    CHECK(second_clause(row.rules, whole) == row.clause);
   }
   SUBCASE("the refused call may stand behind it") {
     CHECK(
-        recheck_text(bad_denied, kOpen + mate + refused) ==
+        recheck_text(bad_denied, open_line + mate + refused) ==
         "call b-2 session 0 seq 3: unchanged denied\ncall b-1 session 0 seq 2: unchanged denied\n");
   }
   SUBCASE("a call without a name keeps the batch refused") {
     const std::string nameless =
         outcome({.tool = "<unknown>", .policy = denied("tools/call without a string params.name")});
-    CHECK(second_clause("", kOpen + nameless + mate) == "unchanged denied\n");
+    CHECK(second_clause("", open_line + nameless + mate) == "unchanged denied\n");
   }
   SUBCASE("another frame's refused call is none of its batch") {
     const std::string other = outcome({.tool = "bad", .policy = denied("no"), .digest = "d2"});
-    CHECK(second_clause(bad_denied, kOpen + other + mate) ==
+    CHECK(second_clause(bad_denied, open_line + other + mate) ==
           "newly_allowed was=denied now=allowed\n");
   }
   SUBCASE("nor is a refused call of another session, should its frame be the same") {
-    CHECK(second_clause(bad_denied, kOpen + refused + kOpen + mate) ==
+    CHECK(second_clause(bad_denied, open_line + refused + open_line + mate) ==
           "newly_allowed was=denied now=allowed\n");
   }
   SUBCASE("an outcome between them that cannot be read may have been of the batch") {
     const RecheckReport report =
-        recheck("", kOpen + refused + "{\"line_type\":\"outcome\"}\n" + mate);
+        recheck("", open_line + refused + "{\"line_type\":\"outcome\"}\n" + mate);
     CHECK(encode_text(report.calls) ==
           "call b-1 session 0 seq 2: newly_allowed was=denied now=allowed\ncall - session 0 seq 0: "
           "indeterminate no_binding\n"
@@ -245,7 +246,7 @@ TEST_CASE("a call that was refused for its batch is refused as long as its batch
     const std::string intent = R"({"call_id":"z","line_type":"intent","schema_version":2,"seq":9})"
                                "\n";
     CHECK(
-        recheck_text(bad_denied, kOpen + refused + intent + mate) ==
+        recheck_text(bad_denied, open_line + refused + intent + mate) ==
         "call b-1 session 0 seq 2: unchanged denied\ncall b-2 session 0 seq 3: unchanged denied\n");
   }
 }
@@ -313,7 +314,7 @@ TEST_CASE("what says that it is an outcome and cannot be read as one is answered
   };
   for (const Row& row : rows) {
     CAPTURE(row.name);
-    const RecheckReport report = recheck("", kOpen + row.line);
+    const RecheckReport report = recheck("", open_line + row.line);
     CHECK(encode_text(report.calls) == row.text);
     CHECK(report.unanswered == 1);
     CHECK(report.is_incomplete());
@@ -331,7 +332,7 @@ TEST_CASE("what is no outcome has no line, whatever else it is") {
                                   ""s,
                                   "  \r"s}) {
     CAPTURE(line);
-    const RecheckReport report = recheck("", kOpen + line + '\n');
+    const RecheckReport report = recheck("", open_line + line + '\n');
     CHECK(report.calls.empty());
     CHECK_FALSE(report.is_incomplete());
     CHECK(report.notes.empty());
@@ -342,20 +343,20 @@ TEST_CASE(
     "a line that is no JSON leaves the answer incomplete, but a last one that was cut off does "
     "not") {
   const std::string torn = R"({"at":"2026)";
-  const RecheckReport inside = recheck("", kOpen + torn + '\n' + outcome({}));
+  const RecheckReport inside = recheck("", open_line + torn + '\n' + outcome({}));
   CHECK(encode_text(inside.calls) == "call c-1 session 0 seq 2: unchanged allowed\n");
   CHECK(inside.is_incomplete());
   CHECK(inside.unread_lines == 1);
   REQUIRE(inside.notes.size() == 1);
   CHECK(inside.notes[0] == "line 2 is not JSON; a call recorded there cannot be answered for");
 
-  const RecheckReport last = recheck("", kOpen + outcome({}) + torn);
+  const RecheckReport last = recheck("", open_line + outcome({}) + torn);
   CHECK(encode_text(last.calls) == "call c-1 session 0 seq 2: unchanged allowed\n");
   CHECK_FALSE(last.is_incomplete());
   REQUIRE(last.notes.size() == 1);
   CHECK(last.notes[0] == "line 3, the last, is cut off; it is no recorded outcome");
 
-  const RecheckReport endless = recheck("", kOpen + std::string(200'000, ' ') + "x");
+  const RecheckReport endless = recheck("", open_line + std::string(200'000, ' ') + "x");
   CHECK(endless.is_incomplete());
 }
 
@@ -371,8 +372,8 @@ TEST_CASE("notes are held to twenty, however much of a file is no record") {
 
 TEST_CASE("any cut of the file into pieces gives the same report") {
   const std::string record =
-      kOpen + outcome({}) + "not JSON\n" +
-      outcome({.call_id = "x", .policy = denied("batch holds a refused call")}) + kOpen +
+      open_line + outcome({}) + "not JSON\n" +
+      outcome({.call_id = "x", .policy = denied("batch holds a refused call")}) + open_line +
       R"({"phase":"outcome","schema_version":1})" + '\n' + R"({"line_type":"out)";
   const Policy policy = rules("  - { id: x, action: deny, tool: u }\n");
   Rechecker whole(policy);
@@ -408,7 +409,7 @@ TEST_CASE("calls can be taken as they come; the counts are of all") {
 
 TEST_CASE("a record's words can neither reach the terminal nor pose as other words of the line") {
   const std::string id = R"(x\u001b[2J session 9 seq 9: unchanged allowed\n)";
-  CHECK(recheck_text("", kOpen + outcome({.call_id = id})) ==
+  CHECK(recheck_text("", open_line + outcome({.call_id = id})) ==
         "call "
         "x\\u001b[2J\\u0020session\\u00209\\u0020seq\\u00209:\\u0020unchanged\\u0020allowed\\u000a "
         "session 0 seq 2: "
@@ -417,8 +418,8 @@ TEST_CASE("a record's words can neither reach the terminal nor pose as other wor
 
 TEST_CASE("the same facts are told as one JSON object") {
   const std::string record =
-      kOpen + outcome({.call_id = "a\\\"b"}) + outcome({.tool = "u", .digest = "d2"}) +
-      outcome({.policy = kPending, .digest = "d3"}) + outcome({.tool = "w", .digest = "d4"}) +
+      open_line + outcome({.call_id = "a\\\"b"}) + outcome({.tool = "u", .digest = "d2"}) +
+      outcome({.policy = pending, .digest = "d3"}) + outcome({.tool = "w", .digest = "d4"}) +
       outcome({.policy = R"({"status":"x"})", .digest = "d5"});
   CHECK(
       encode_json(recheck("  - { id: x, action: deny, tool: u }\n  - { id: y, action: "
