@@ -120,7 +120,7 @@ void Flags::add_value(const Flag& flag, Times times, Take take) {
                       const std::vector<std::string>& values) {
     for (const std::string& value : values) {
       const std::string wrong = take(value);
-      if (wrong_.empty() && !wrong.empty()) wrong_ = name + ": " + wrong;
+      if (wrong_.empty() && !wrong.empty()) wrong_.append(name).append(": ").append(wrong);
     }
     return true;
   };

@@ -21,7 +21,6 @@ namespace aegis::wrap {
 namespace {
 
 using confine::errno_error;
-using confine::Error;
 using confine::Fd;
 using confine::refusal;
 using confine::Result;

@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   try {
     if (!fill_standard_descriptors()) return fail("open: /dev/null: it is needed and not there");
     // A reader that is gone is an error of one write, with a message, not the end of the process.
-    std::signal(SIGPIPE, SIG_IGN);
+    static_cast<void>(std::signal(SIGPIPE, SIG_IGN));
     if (!aegis::audit::init_crypto()) return fail("start: libsodium cannot be initialised");
     return aegis::wrap::run_program(
         kVerbs, std::span<const char* const>(argv, static_cast<std::size_t>(argc)));

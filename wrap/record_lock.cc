@@ -15,7 +15,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kMicrosPerMilli = 1000;
+constexpr suseconds_t kMicrosPerMilli = 1000;
 constexpr int kMillisPerSecond = 1000;
 /// A signal that comes between the look at the clock and flock would be lost: so it comes again.
 constexpr suseconds_t kRepeatMicros = 20 * kMicrosPerMilli;

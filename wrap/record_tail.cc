@@ -15,7 +15,6 @@ namespace aegis::wrap {
 namespace {
 
 using confine::errno_error;
-using confine::Error;
 using confine::refusal;
 using confine::Result;
 

@@ -52,6 +52,20 @@ Result<TornTail> TornTail::make(Source source, const confine::Fd& folder) {
 }
 
 Result<void> TornTail::move_aside(const confine::Fd& record, const confine::Fd& folder) {
+  AEGIS_TRY(copy_into(folder));
+  AEGIS_TRY(sync(copy_, name_));
+  AEGIS_TRY(sync(folder, "the folder of " + name_));
+  if (::ftruncate(record.get(), static_cast<off_t>(source_.at)) != 0) {
+    return final_error("cut a torn tail off", source_.record);
+  }
+  AEGIS_TRY(sync(record, source_.record));
+  copy_.reset();
+  source_.bytes = {};
+  is_moved_ = true;
+  return {};
+}
+
+Result<void> TornTail::copy_into(const confine::Fd& folder) {
   if (!copy_.is_open()) {
     copy_ = confine::Fd(::openat(
         folder.get(), name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -64,15 +78,6 @@ Result<void> TornTail::move_aside(const confine::Fd& record, const confine::Fd& 
     if (count < 0) return errno_error(kCopying, name_);
     copied_ += static_cast<std::size_t>(count);
   }
-  AEGIS_TRY(sync(copy_, name_));
-  AEGIS_TRY(sync(folder, "the folder of " + name_));
-  if (::ftruncate(record.get(), static_cast<off_t>(source_.at)) != 0) {
-    return final_error("cut a torn tail off", source_.record);
-  }
-  AEGIS_TRY(sync(record, source_.record));
-  copy_.reset();
-  source_.bytes = {};
-  is_moved_ = true;
   return {};
 }
 

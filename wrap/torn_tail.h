@@ -32,6 +32,7 @@ class TornTail {
 
  private:
   TornTail(Source source, std::string name);
+  confine::Result<void> copy_into(const confine::Fd& folder);
 
   Source source_;
   std::string name_;

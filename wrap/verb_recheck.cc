@@ -99,8 +99,9 @@ int recheck(const policy::Policy& policy, const std::string& path, Form form) {
   }
   if (!*fed) return kUnreadable;
   const policy::RecheckReport report = rechecker.finish();
-  for (const std::string& note : report.notes)
-    log("recheck: " + path + ": " + note);
+  for (const std::string& note : report.notes) {
+    log(confine::refusal("recheck", path, note));
+  }
   const bool is_said = write_out(form == Form::json ? policy::encode_json(report)
                                                     : policy::encode_text(report.calls));
   return is_said ? exit_of(report) : kUnreadable;
