@@ -239,42 +239,58 @@ TEST_CASE("one changed bit is another canonical text or none") {
 
 namespace {
 
-/// Writes some value and, in a form of its own, what the reader should find.
+/// Writes some object, another for each seed.
 class Composer {
  public:
   explicit Composer(std::uint32_t seed) : random_(seed) {}
 
   std::string text() {
-    std::string out;
-    CanonicalWriter writer{out};
-    writer.begin_object();
-    std::size_t open = 1;
-    std::vector<char> kinds{'{'};
-    std::vector<unsigned> names{0};
-    for (std::size_t steps = pick(60); open > 0;) {
-      const bool must_close = steps == 0;
-      if (steps > 0) --steps;
-      if (must_close || (open > 1 && pick(5) == 0)) {
-        kinds.back() == '{' ? writer.end_object() : writer.end_array();
-        kinds.pop_back();
-        names.pop_back();
-        --open;
-        continue;
+    writer_.begin_object();
+    open_.push_back({'{', 0});
+    for (std::size_t steps = pick(60); steps > 0; --steps) {
+      if (open_.size() > 1 && pick(5) == 0) {
+        close();
+      } else {
+        item();
       }
-      if (kinds.back() == '{') writer.name("n" + std::to_string(1000 + names.back()++));
-      const std::size_t choice = pick(open < kMaxCanonicalDepth ? 4 : 2);
-      if (choice == 0) writer.string(string());
-      if (choice == 1) writer.integer(std::uint64_t{random_()} * random_() & kMaxInteger);
-      if (choice < 2) continue;
-      choice == 2 ? writer.begin_object() : writer.begin_array();
-      kinds.push_back(choice == 2 ? '{' : '[');
-      names.push_back(0);
-      ++open;
     }
-    return out;
+    while (!open_.empty())
+      close();
+    return out_;
   }
 
  private:
+  struct Level {
+    char bracket;
+    unsigned names;
+  };
+
+  void item() {
+    Level& level = open_.back();
+    if (level.bracket == '{') writer_.name("n" + std::to_string(1000 + level.names++));
+    switch (pick(open_.size() < kMaxCanonicalDepth ? 4 : 2)) {
+      case 0:
+        writer_.string(string());
+        break;
+      case 1:
+        writer_.integer((std::uint64_t{random_()} * random_()) & kMaxInteger);
+        break;
+      case 2:
+        writer_.begin_object();
+        open_.push_back({'{', 0});
+        break;
+      default:
+        writer_.begin_array();
+        open_.push_back({'[', 0});
+        break;
+    }
+  }
+
+  void close() {
+    open_.back().bracket == '{' ? writer_.end_object() : writer_.end_array();
+    open_.pop_back();
+  }
+
   std::size_t pick(std::size_t below) { return random_() % below; }
 
   std::string string() {
@@ -295,7 +311,35 @@ class Composer {
   }
 
   std::mt19937 random_;
+  std::string out_;
+  CanonicalWriter writer_{out_};
+  std::vector<Level> open_;
 };
+
+void close(const CanonicalNode& node, CanonicalWriter& writer) {
+  node.is(CanonicalNode::Type::object) ? writer.end_object() : writer.end_array();
+}
+
+/// False for one whose children come next.
+bool write_leaf(const CanonicalNode& node, CanonicalWriter& writer) {
+  switch (node.type) {
+    case CanonicalNode::Type::string:
+      writer.string(node.string);
+      return true;
+    case CanonicalNode::Type::integer:
+      writer.integer(node.integer);
+      return true;
+    case CanonicalNode::Type::object:
+      writer.begin_object();
+      return false;
+    case CanonicalNode::Type::array:
+      writer.begin_array();
+      return false;
+    case CanonicalNode::Type::boolean:
+      break;
+  }
+  return true;
+}
 
 /// Writes again what was read.
 std::string rewritten(const CanonicalNode& root) {
@@ -303,32 +347,13 @@ std::string rewritten(const CanonicalNode& root) {
   CanonicalWriter writer{out};
   std::vector<const CanonicalNode*> open;
   for (const CanonicalNode* node = &root; node != root.end(); ++node) {
-    for (; !open.empty() && open.back()->end() == node; open.pop_back()) {
-      open.back()->is(CanonicalNode::Type::object) ? writer.end_object() : writer.end_array();
-    }
+    for (; !open.empty() && open.back()->end() == node; open.pop_back())
+      close(*open.back(), writer);
     if (!open.empty() && open.back()->is(CanonicalNode::Type::object)) writer.name(node->name);
-    switch (node->type) {
-      case CanonicalNode::Type::string:
-        writer.string(node->string);
-        break;
-      case CanonicalNode::Type::integer:
-        writer.integer(node->integer);
-        break;
-      case CanonicalNode::Type::object:
-        writer.begin_object();
-        break;
-      case CanonicalNode::Type::array:
-        writer.begin_array();
-        break;
-      case CanonicalNode::Type::boolean:
-        break;
-    }
-    if (node->is(CanonicalNode::Type::object) || node->is(CanonicalNode::Type::array))
-      open.push_back(node);
+    if (!write_leaf(*node, writer)) open.push_back(node);
   }
-  for (; !open.empty(); open.pop_back()) {
-    open.back()->is(CanonicalNode::Type::object) ? writer.end_object() : writer.end_array();
-  }
+  for (; !open.empty(); open.pop_back())
+    close(*open.back(), writer);
   return out;
 }
 
