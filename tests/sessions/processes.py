@@ -229,7 +229,7 @@ class Puppet:
         self.socket, _ = self.listener.accept()
         hello, ancillary, _, _ = self.socket.recvmsg(8192, socket.CMSG_SPACE(12))
         self.fds = list(array.array("i", ancillary[0][2][:12]))
-        fds, _, status = hello.decode().partition("\n")
+        fds, _, status = hello.decode(errors="replace").partition("\n")
         self.born_with_fds = sorted(int(fd) for fd in fds.split())
         self.born_status = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
         self.pid = int(self.born_status["Pid"])

@@ -124,6 +124,19 @@ class Answers(RecordCase):
             self.assertEqual(record.outcome_of(lines, call(id))["response_digest"],
                              record.frame_digest(answer(id, n=str(id))))
 
+    def test_one_id_may_be_spelled_in_two_ways(self):
+        """A server that parses and re-serialises: what was 1.0 comes back as 1."""
+        for asked, said in ((b"1.0", b"1"), (b'"\\u0041"', b'"A"'), (b"1e2", b"100")):
+            with self.subTest(asked):
+                path = self.path(record.digest(asked))
+                wrap, server = self.puppet(audit=path)
+                wrap.send(call(0).replace(b'"id":0', b'"id":' + asked))
+                server.recv()
+                server.send(answer(0).replace(b'"id":0', b'"id":' + said))
+                wrap.recv()
+                outcome, = record.outcomes(self.finish(wrap, server, path))
+                self.assertEqual(outcome["execution"], {"status": "success"})
+
     def test_64_calls_in_flight_answered_in_reverse(self):
         wrap, server = self.puppet()
         calls = [call(id, f"tool{id}") for id in range(64)]
@@ -169,16 +182,29 @@ class Unanswered(RecordCase):
         self.assertEqual(server.recv(), asked)
         self.check_denied_by_host(record.outcome_of(self.finish(wrap, server), asked), "no id: no answer can come")
 
-    def test_a_cancelled_call(self):
+    def cancelled(self, id, *frames_of_each_write):
+        """Calls 1 and 2, 2 answered, and what the record says of 1 after the client cancelled `id`."""
         wrap, server = self.puppet()
-        cancel = frame({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}})
-        wrap.send(call(1), call(2), cancel)
-        self.assertEqual(server.recv() + server.recv() + server.recv(), call(1) + call(2) + cancel)
+        cancel = frame({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+        for names in frames_of_each_write:
+            frames = [{"1": call(1), "2": call(2), "cancel": cancel}[name] for name in names]
+            wrap.send(*frames)
+            for one in frames:
+                self.assertEqual(server.recv(), one)
         server.send(answer(2))
         wrap.recv()
         lines = self.finish(wrap, server)
-        self.check_denied_by_host(record.outcome_of(lines, call(1)), "cancelled by the client")
         self.assertEqual(record.outcome_of(lines, call(2))["execution"]["status"], "success")
+        return record.outcome_of(lines, call(1))
+
+    def test_a_cancelled_call(self):
+        self.check_denied_by_host(self.cancelled(1, ["1", "2"], ["cancel"]), "cancelled by the client")
+
+    def test_a_call_that_is_cancelled_in_the_same_read(self):
+        self.check_denied_by_host(self.cancelled(1, ["1", "2", "cancel"]), "cancelled by the client")
+
+    def test_a_cancellation_of_another_type_of_id_is_none(self):
+        self.check_denied_by_host(self.cancelled("1", ["1", "2"], ["cancel"]), "child exited before responding")
 
     def test_a_cancelled_call_that_is_answered_all_the_same(self):
         wrap, server = self.puppet()

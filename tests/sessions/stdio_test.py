@@ -7,6 +7,7 @@ import functools
 import os
 import signal
 import subprocess
+import time
 import unittest
 
 import ends
@@ -160,6 +161,21 @@ class Files(harness.SessionCase):
         self.assertEqual(wrap.out.rest(), b"")
         self.assertEqual(wrap.wait(), 0)
         self.assertEqual([line["line_type"] for line in self.check_record()], ["open", "close"])
+
+    def test_a_pipe_that_ended_before_the_start(self):
+        for name, data in {"nothing": b"", "frames": call(1) + call(2), "half a frame": call(1)[:-1]}.items():
+            with self.subTest(name):
+                begin = time.monotonic()
+                stdin, to = os.pipe()
+                os.write(to, data)
+                os.close(to)
+                path = self.path(name)
+                wrap = self.wrap(server=ECHO, stdin=stdin, audit=path)
+                os.close(stdin)
+                self.assertEqual(wrap.out.rest(), data)
+                self.assertEqual(wrap.wait(), 0)
+                self.assertLess(time.monotonic() - begin, 4, "as long as the grace")
+                self.check_record(path)
 
     def test_dev_null_as_stdout(self):
         wrap = self.wrap(server=SERVE, stdout=subprocess.DEVNULL)
