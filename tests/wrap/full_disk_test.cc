@@ -184,7 +184,7 @@ TEST_CASE("a limit on the size of files is waited out like a full disk") {
   const std::string path = scratch.path("a.aarl");
   const auto ended = run_in_child([&] {
     Expect expect;
-    std::signal(SIGXFSZ, SIG_IGN);
+    static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));
     const rlimit limit{kSizeLimit, RLIM_INFINITY};
     expect.that(::setrlimit(RLIMIT_FSIZE, &limit) == 0, "setrlimit");
     const auto file = open(path);

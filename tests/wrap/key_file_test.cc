@@ -43,12 +43,14 @@ using aegis::wrap::OpenedKey;
 using aegis::wrap::read_key_file;
 using aegis::wrap::read_named_key;
 
-const std::string kSeedText = [] {
+/// Of known_key().
+std::string seed_text() {
   std::string text;
-  for (int i = 0; i < 32; ++i)
+  for (int i = 0; i < 32; ++i) {
     text += "07";
+  }
   return text + "\n";
-}();
+}
 
 std::string refused(const std::string& path) {
   const Result<SigningKey> key = read_named_key(path);
@@ -61,7 +63,7 @@ bool has(const std::string& text, std::string_view part) {
 
 TEST_CASE("a key file is read, with or without its newline") {
   const Scratch scratch;
-  for (const std::string& text : {kSeedText, kSeedText.substr(0, 64)}) {
+  for (const std::string& text : {seed_text(), seed_text().substr(0, 64)}) {
     const Result<SigningKey> key = read_key_file(scratch.write("key", text));
     REQUIRE(key);
     CHECK((key->public_key() == known_key().public_key()));
@@ -73,7 +75,7 @@ TEST_CASE("a key file is read, with or without its newline") {
 
 TEST_CASE("a key that others can use is refused with what to do") {
   const Scratch scratch;
-  const std::string path = scratch.write("key", kSeedText);
+  const std::string path = scratch.write("key", seed_text());
   struct Row {
     mode_t mode;
     std::string_view shown;
@@ -97,7 +99,7 @@ TEST_CASE("each thing that is no key has its own message") {
   const Scratch scratch;
   REQUIRE(::mkfifo(scratch.path("fifo").c_str(), 0600) == 0);
   REQUIRE(::mkdir(scratch.path("folder").c_str(), 0700) == 0);
-  std::string upper = kSeedText;
+  std::string upper = seed_text();
   upper[0] = 'A';
   struct Row {
     std::string_view name;
@@ -110,13 +112,15 @@ TEST_CASE("each thing that is no key has its own message") {
       {"folder", scratch.path("folder"), "Is a directory"},
       {"device", "/dev/null", "it is not a regular file"},
       {"empty", scratch.write("empty", ""), "it is no key"},
-      {"short", scratch.write("short", kSeedText.substr(1)), "it is no key"},
-      {"long", scratch.write("long", "0" + kSeedText), "it is no key"},
-      {"two newlines", scratch.write("two", kSeedText + "\n"), "it is no key"},
+      {"short", scratch.write("short", seed_text().substr(1)), "it is no key"},
+      {"long", scratch.write("long", "0" + seed_text()), "it is no key"},
+      {"two newlines", scratch.write("two", seed_text() + "\n"), "it is no key"},
       {"very long", scratch.write("very_long", std::string(1 << 20, '0')), "it is no key"},
       {"upper case", scratch.write("upper", upper), "it is no key"},
-      {"not hex", scratch.write("not_hex", "x" + kSeedText.substr(1)), "it is no key"},
-      {"carriage return", scratch.write("crlf", kSeedText.substr(0, 64) + "\r\n"), "it is no key"},
+      {"not hex", scratch.write("not_hex", "x" + seed_text().substr(1)), "it is no key"},
+      {"carriage return",
+       scratch.write("crlf", seed_text().substr(0, 64) + "\r\n"),
+       "it is no key"},
   };
   for (const Row& row : rows) {
     CAPTURE(row.name);
@@ -146,14 +150,14 @@ TEST_CASE("a made key is private, fresh, and what is read back") {
 
 TEST_CASE("making a key never touches one that is there, unless told to") {
   const Scratch scratch;
-  const std::string path = scratch.write("key", kSeedText);
+  const std::string path = scratch.write("key", seed_text());
   const Result<SigningKey> kept = make_key_file(path, Existing::keep);
   REQUIRE_FALSE(kept);
   CHECK(kept.error().code == EEXIST);
-  CHECK(read_whole(path) == kSeedText);
+  CHECK(read_whole(path) == seed_text());
   const Result<SigningKey> replaced = make_key_file(path, Existing::replace);
   REQUIRE(replaced);
-  CHECK(read_whole(path) != kSeedText);
+  CHECK(read_whole(path) != seed_text());
   CHECK(scratch.list() == std::vector<std::string>{"key"});
 }
 

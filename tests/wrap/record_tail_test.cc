@@ -22,7 +22,6 @@ using aegis::confine::Result;
 using aegis::test::last_line_hash;
 using aegis::test::Scratch;
 using aegis::test::sealed_record;
-using aegis::wrap::kMaxTorn;
 using aegis::wrap::read_record_tail;
 using aegis::wrap::RecordTail;
 
