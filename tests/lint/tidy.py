@@ -51,8 +51,8 @@ def tidy(build, source):
     return "" if run.returncode == 0 else run.stdout + run.stderr
 
 
-def git_sources():
-    names = subprocess.run(["git", "ls-files", "-z", "*.cc"], check=True, capture_output=True, text=True).stdout
+def git_names(pattern):
+    names = subprocess.run(["git", "ls-files", "-z", pattern], check=True, capture_output=True, text=True).stdout
     return [name for name in names.split("\0") if name]
 
 
@@ -61,13 +61,13 @@ def main():
     with open(os.path.join(build, "compile_commands.json"), encoding="utf-8") as file:
         commands = {os.path.relpath(entry["file"]): entry["command"] for entry in json.load(file)}
     version = subprocess.run([TIDY, "--version"], check=True, capture_output=True).stdout
-    ground = version + read(".clang-tidy")
+    ground = version + b"".join(read(name) for name in sorted(git_names("*.clang-tidy")))
     cache = os.path.join(build, "tidy")
     os.makedirs(cache, exist_ok=True)
 
     failed = False
     todo = {}
-    for source in git_sources():
+    for source in git_names("*.cc"):
         if source not in commands:
             print(f"{source}: no target compiles it")
             failed = True
