@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// The canonical reader against another JSON library and against its own writer: what it takes is
+// written again byte for byte, and what it says of other texts (JSON or not) the library says too.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "mcp/json/canonical.h"
+#include "mcp/json/canonical_shape.h"
+
+namespace {
+
+using namespace aegis::mcp::json;
+using Kind = CanonicalFlaw::Kind;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+void close(const CanonicalNode& node, CanonicalWriter& writer) {
+  node.is(CanonicalNode::Type::object) ? writer.end_object() : writer.end_array();
+}
+
+/// The writer has no booleans, and its names no escapes: such texts are compared by the library
+/// alone.
+bool is_writable(const CanonicalNode& root) {
+  for (const CanonicalNode* node = &root; node != root.end(); ++node) {
+    std::string name;
+    append_string(node->name, name);
+    if (node->is(CanonicalNode::Type::boolean) || name.size() != node->name.size() + 2)
+      return false;
+  }
+  return true;
+}
+
+/// False for one whose children come next.
+bool write_leaf(const CanonicalNode& node, CanonicalWriter& writer) {
+  switch (node.type) {
+    case CanonicalNode::Type::string:
+      writer.string(node.string);
+      return true;
+    case CanonicalNode::Type::integer:
+      writer.integer(node.integer);
+      return true;
+    case CanonicalNode::Type::object:
+      writer.begin_object();
+      return false;
+    case CanonicalNode::Type::array:
+      writer.begin_array();
+      return false;
+    case CanonicalNode::Type::boolean:
+      break;
+  }
+  return true;
+}
+
+std::string rewritten(const CanonicalNode& root) {
+  std::string out;
+  CanonicalWriter writer{out};
+  std::vector<const CanonicalNode*> open;
+  for (const CanonicalNode* node = &root; node != root.end(); ++node) {
+    for (; !open.empty() && open.back()->end() == node; open.pop_back())
+      close(*open.back(), writer);
+    if (!open.empty() && open.back()->is(CanonicalNode::Type::object)) writer.name(node->name);
+    if (!write_leaf(*node, writer)) open.push_back(node);
+  }
+  for (; !open.empty(); open.pop_back())
+    close(*open.back(), writer);
+  return out;
+}
+
+void check_canonical(std::string_view text, const CanonicalNode& root) {
+  require(root.raw == text && root.end() > &root);
+  if (is_writable(root)) require(rewritten(root) == text);
+  // The library sorts members by bytes; that is another order from U+E000 on.
+  bool is_low = true;
+  for (const char c : text)
+    is_low = is_low && static_cast<std::uint8_t>(c) < 0xEE;
+  if (is_low) require(nlohmann::json::parse(text).dump() == text);
+}
+
+void check_flaw(std::string_view text, const CanonicalFlaw& flaw) {
+  require(flaw.offset <= text.size());
+  if (text.find('\0') != std::string_view::npos) return;  // to the library it is the text's end
+  const bool is_json = nlohmann::json::accept(text);
+  if (flaw.kind == Kind::blank) {
+    require(!is_json);
+  } else if (flaw.may_be_torn()) {
+    require(!is_json || text.size() > JsonShape::kMaxLevels);
+  } else {
+    // JSON all the same: numbers beyond a double, and lone surrogates.
+    const bool may_differ = text.find_first_of("eE") != std::string_view::npos ||
+                            text.size() > 300 || text.find("\\u") != std::string_view::npos;
+    require(is_json || may_differ);
+  }
+}
+
+void check_pieces(std::string_view text) {
+  JsonShape whole;
+  whole.feed(text);
+  JsonShape pieces;
+  for (std::size_t at = 0; at < text.size(); at += 7)
+    pieces.feed(text.substr(at, 7));
+  require(whole.verdict() == pieces.verdict() && whole.offset() == pieces.offset());
+}
+
+void check_string(std::string_view text) {
+  if (!is_encodable(text)) return;
+  std::string written;
+  append_string(text, written);
+  CanonicalReader reader;
+  if (written.size() > kMaxCanonicalSize) return;
+  require(!reader.read(written) && reader.root().string == text);
+}
+
+}  // namespace
+
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer looks for this name
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text{reinterpret_cast<const char*>(data), size};
+  static CanonicalReader
+      reader;  // re-used on purpose: nothing may stay behind from the text before
+  if (const auto flaw = reader.read(text)) {
+    check_flaw(text, *flaw);
+  } else {
+    check_canonical(text, reader.root());
+  }
+  check_pieces(text);
+  check_string(text);
+  return 0;
+}
