@@ -152,7 +152,8 @@ async function nothingToDo(t) {
   const started = Date.now();
   const raw = new Raw(place.command(['cat'], { wrap: [] }), 'ignore');
   await raw.finish();
-  t.expect(Date.now() - started < 2000, `took ${Date.now() - started} ms`);
+  // A grace (5 s) that is waited for here is what the complaint is about.
+  t.expect(Date.now() - started < 4000, `took ${Date.now() - started} ms`);
   const front = await place.taps('front');
   t.equal('exit status', front[0].exit.code, 0);
   for (const problem of recordProblems(place, front, await place.taps('back'))) t.expect(false, problem);

@@ -3,6 +3,7 @@
 // subscriptions, logging, list_changed, tasks. Each is a script that is run direct, direct and wrapped.
 
 import { App } from '../lib/app.mjs';
+import { policyFile } from '../lib/policy_file.mjs';
 import { argvOf, servers } from '../lib/servers.mjs';
 import { transparent } from '../lib/transparent.mjs';
 
@@ -19,19 +20,33 @@ const filled = { action: 'accept', content: { name: 'Ada', check: true, integer:
 
 export function everything(suite, sdks) {
   for (const sdk of sdks) {
-    for (const [title, part] of Object.entries(parts)) {
-      suite.add(`everything ${title} ${sdk.id}`, (t) => transparent(t, {
-        name: `everything ${title}`,
-        server: { varies: part.varies },
-        script: async (place, command) => {
-          const app = new App(sdk, command(argvOf(server, place)), part.options?.(place));
-          await app.connect();
-          await part.script(app, sdk);
-          return app.close();
-        },
-      }));
-    }
+    for (const title of Object.keys(parts)) suite.add(`everything ${title} ${sdk.id}`, (t) => play(t, sdk, title));
   }
+  for (const mode of ['session', 'off']) {
+    suite.add(`everything many calls in flight, --durability ${mode}`, (t) => {
+      t.needsAegis();
+      return play(t, sdks[0], 'many calls in flight', ['--durability', mode]);
+    });
+  }
+  suite.add('everything sampling, elicitation, roots under a policy', (t) => {
+    t.needsAegis();
+    return play(t, sdks[0], 'sampling, elicitation, roots', (place) => ['--policy', policyFile(place, [])]);
+  });
+}
+
+function play(t, sdk, title, wrap = []) {
+  const part = parts[title];
+  return transparent(t, {
+    name: `everything ${title}`,
+    server: { varies: part.varies },
+    wrap,
+    script: async (place, command) => {
+      const app = new App(sdk, command(argvOf(server, place)), part.options?.(place));
+      await app.connect();
+      await part.script(app, sdk);
+      return app.close();
+    },
+  });
 }
 
 /** Notifications of one method so far. */

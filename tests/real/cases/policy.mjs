@@ -8,20 +8,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { App } from '../lib/app.mjs';
 import { byteDifference } from '../lib/compare.mjs';
 import { inspect } from '../lib/inspector.mjs';
+import { policyFile } from '../lib/policy_file.mjs';
 import { marked } from '../lib/procs.mjs';
 import { aegis, frames, recordProblems, records } from '../lib/record.mjs';
 import { argvOf, at, servers } from '../lib/servers.mjs';
 
 const REASON = 'not on this host: ask the operator';
-
-/** Writes a policy of the given rules and returns its path. */
-function policyFile(place, rules, extra = '') {
-  const file = join(place.dir, 'policy.yaml');
-  const text = rules.map((rule) => Object.entries(rule).map(([key, value], i) =>
-    `  ${i === 0 ? '-' : ' '} ${key}: ${JSON.stringify(value)}\n`).join('')).join('');
-  writeFileSync(file, `version: 1\n${extra}rules:${rules.length === 0 ? ' []' : ''}\n${text}`);
-  return file;
-}
 
 const deny = (tool) => ({ id: `no-${tool}`, action: 'deny', tool, reason: REASON });
 

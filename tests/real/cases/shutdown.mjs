@@ -68,7 +68,8 @@ async function deaf(t, sdk) {
     },
   });
   t.expect(runs[2].front.at(-1).signalled.startsWith('SIGTERM'), 'this client sent no SIGTERM: the case proves nothing');
-  t.expect(took[2] <= Math.max(took[0], took[1]) + 1500, `closing took ${took[2]} ms wrapped, ${took[0]} and ${took[1]} direct`);
+  // 2 s after SIGTERM the library kills aegis, and the exit status below would not be there.
+  t.expect(took[2] <= Math.max(took[0], took[1]) + 2000, `closing took ${took[2]} ms wrapped, ${took[0]} and ${took[1]} direct`);
   t.equal('exit status', runs[2].front.at(-1).exit?.code, 143);
 }
 

@@ -3,6 +3,7 @@
 
 import { App } from '../lib/app.mjs';
 import { inspect } from '../lib/inspector.mjs';
+import { policyFile } from '../lib/policy_file.mjs';
 import { argvOf, at, servers } from '../lib/servers.mjs';
 import { transparent, untapped } from '../lib/transparent.mjs';
 
@@ -23,12 +24,22 @@ export function surface(suite, sdks) {
         script: (place, command) => tour(sdk, server, place, command(argvOf(server, place), at(place, server.env))),
       }));
     }
+    suite.add(`surface ${name} under a policy that denies nothing asked for`, (t) => {
+      t.needsAegis();
+      return transparent(t, {
+        server, name, seed: server.seed, wrap: (place) => ['--policy', policyFile(place, manyRules)],
+        script: (place, command) => tour(sdks[0], server, place, command(argvOf(server, place), at(place, server.env))),
+      });
+    });
     suite.add(`surface ${name} inspector`, (t) => transparent(t, {
       server, name, seed: server.seed,
       script: (place, command) => inspections(server, place, command(argvOf(server, place), at(place, server.env))),
     }));
   }
 }
+
+/** Enough rules to be looked through, none for a tool that is called. */
+const manyRules = Array.from({ length: 200 }, (_, i) => ({ id: `r${i}`, action: 'deny', tool: `unused_${i}`, priority: i }));
 
 /** One session: lists, calls, reads, prompts, mistakes, close. */
 async function tour(sdk, server, place, command) {

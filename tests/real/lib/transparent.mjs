@@ -11,7 +11,7 @@ import { recordProblems, verdictProblems } from './record.mjs';
 
 /**
  * `script(place, command)` plays one client session (or several) and returns its transcript; `command(argv, env)` gives
- * the client's command line for this run.
+ * the client's command line for this run. `wrap`: aegis's flags, or a function of the place that gives them.
  */
 export async function transparent(t, { server, name, seed, script, wrap = [], unread = 0, pipes = false }) {
   const place = t.place();
@@ -20,7 +20,8 @@ export async function transparent(t, { server, name, seed, script, wrap = [], un
   for (const flags of [undefined, undefined, wrap]) {
     if (flags && server.varies?.length > 0) await untilClocksDiffer(started);
     place.fresh(seed);
-    const command = (argv, env) => place.command(argv, { wrap: flags, env, pipes });
+    const words = typeof flags === 'function' ? flags(place) : flags;
+    const command = (argv, env) => place.command(argv, { wrap: words, env, pipes });
     const seen = await script(place, command);
     writeFileSync(join(place.logs, 'seen.json'), JSON.stringify(seen, null, 1));
     const left = await place.empty();
