@@ -63,7 +63,7 @@ void advise(const Policy& policy,
             const std::vector<RulePlace>& places,
             Findings& findings) {
   Adviser adviser(policy, places, findings);
-  for (std::size_t number = 0; number < places.size(); ++number)
+  for (std::size_t number = 0; number < places.size() && !findings.is_full(); ++number)
     adviser.look_at(number, purpose);
 }
 

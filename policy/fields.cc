@@ -152,15 +152,18 @@ std::optional<std::size_t> FieldReader::read_word(Node scalar,
 }
 
 void FieldReader::error(Node node, std::string message) {
+  // A path takes a walk over all that stands before it: a text of nothing but errors would take
+  // minutes.
+  std::string path = findings_.is_full() ? std::string() : document_.path_to(node);
   findings_.add({Diagnostic::Severity::error,
                  node.at().line,
                  node.at().column,
-                 document_.path_to(node),
+                 std::move(path),
                  std::move(message)});
 }
 
 void FieldReader::missing(Node map, std::string_view name, std::string_view expected) {
-  std::string path = document_.path_to(map);
+  std::string path = findings_.is_full() ? std::string() : document_.path_to(map);
   if (!path.empty()) path += '.';
   path += name;
   findings_.add({Diagnostic::Severity::error,

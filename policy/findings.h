@@ -19,13 +19,10 @@ class Findings {
 
   void add(Diagnostic diagnostic) {
     if (diagnostic.severity == Diagnostic::Severity::error) has_error_ = true;
-    if (found_.size() < kMost) {
-      found_.push_back(std::move(diagnostic));
-    } else {
-      last_ = diagnostic.severity;
-      ++unshown_;
-    }
+    if (!is_full()) found_.push_back(std::move(diagnostic));
   }
+  /// What is added now is not shown any more, so it need not be worked out.
+  [[nodiscard]] bool is_full() const { return found_.size() == kMost; }
   [[nodiscard]] bool has_error() const { return has_error_; }
 
   /// In the order of the text.
@@ -34,16 +31,18 @@ class Findings {
         found_.begin(), found_.end(), [](const Diagnostic& left, const Diagnostic& right) {
           return std::tie(left.line, left.column) < std::tie(right.line, right.column);
         });
-    if (unshown_ != 0) {
-      found_.push_back({last_, 0, 0, "", "and " + std::to_string(unshown_) + " more of this kind"});
+    if (is_full()) {
+      found_.push_back({found_.back().severity,
+                        0,
+                        0,
+                        "",
+                        "these are the first " + std::to_string(kMost) + "; there may be more"});
     }
     return std::move(found_);
   }
 
  private:
   std::vector<Diagnostic> found_;
-  std::size_t unshown_ = 0;
-  Diagnostic::Severity last_ = Diagnostic::Severity::error;
   bool has_error_ = false;
 };
 

@@ -111,8 +111,10 @@ std::vector<Rule> PolicyReader::read_rules(const Field& field, Node root) {
   }
   const auto items = fields_.read_list(*field);
   if (!items) return rules;
-  for (const Node item : *items)
+  for (const Node item : *items) {
     rules.push_back(read_rule(item));
+    if (findings_.is_full()) break;
+  }
   return rules;
 }
 

@@ -29,19 +29,16 @@ struct Held {
   bool is_refused_with_batch;  // recorded so: not for itself but for another call of its frame
 };
 
-/// The outcomes of one frame, as far as they stand one after another. A batch with a refused call
-/// is not forwarded at all, so what a call of it would have met is known only when all of them are
-/// judged. Frames that are the same byte for byte fall into one group and harm nothing: their calls
-/// get the same judgements.
+/// The outcomes of one frame of one session, as far as they stand one after another. A batch with a
+/// refused call is not forwarded at all, so what a call of it would have met is known only when all
+/// of them are judged. Frames that are the same byte for byte fall into one group and harm nothing:
+/// their calls get the same judgements.
 class FrameGroup {
  public:
-  [[nodiscard]] bool holds(std::uint64_t session, std::string_view request_digest) const {
-    return !calls_.empty() && session == session_ && request_digest == request_digest_;
+  [[nodiscard]] bool is_of(std::string_view request_digest) const {
+    return !calls_.empty() && request_digest == request_digest_;
   }
-  void begin(std::uint64_t session, std::string_view request_digest) {
-    session_ = session;
-    request_digest_ = request_digest;
-  }
+  void begin(std::string_view request_digest) { request_digest_ = request_digest; }
   void add(Held held) { calls_.push_back(std::move(held)); }
 
   std::vector<Held> settle() {
@@ -63,7 +60,6 @@ class FrameGroup {
   }
 
  private:
-  std::uint64_t session_ = 0;
   std::string request_digest_;
   std::vector<Held> calls_;
 };
@@ -161,9 +157,9 @@ void Rechecker::State::begin_session() {
 }
 
 void Rechecker::State::hold(const Outcome& outcome) {
-  if (!group.holds(session(), outcome.request_digest)) {
+  if (!group.is_of(outcome.request_digest)) {
     settle_group();
-    group.begin(session(), outcome.request_digest);
+    group.begin(outcome.request_digest);
   }
   Judgement judgement = judge(policy, outcome);
   group.add({{std::string(outcome.call_id), session(), outcome.seq, judgement.clause},

@@ -16,23 +16,13 @@
 namespace aegis::policy {
 namespace {
 
-/// Finds the characters of marks, which never go back, in one walk over the text.
-class MarkCursor {
- public:
-  explicit MarkCursor(std::string_view text) : rest_(text) {}
-
-  /// The first byte of the character at `mark`; NUL at the end.
-  char at(const yaml_mark_t& mark) {
-    for (; index_ < mark.index && !rest_.empty(); ++index_) {
-      rest_.remove_prefix(std::max<std::size_t>(mcp::json::utf8_sequence_size(rest_), 1));
-    }
-    return rest_.empty() ? '\0' : rest_.front();
+/// The first byte of the character at `mark`; NUL at the end of the text.
+char char_at(std::string_view text, const yaml_mark_t& mark) {
+  for (std::size_t index = 0; index < mark.index && !text.empty(); ++index) {
+    text.remove_prefix(std::max<std::size_t>(mcp::json::utf8_sequence_size(text), 1));
   }
-
- private:
-  std::string_view rest_;
-  std::size_t index_ = 0;
-};
+  return text.empty() ? '\0' : text.front();
+}
 
 Position position_of(const yaml_mark_t& mark) {
   return {mark.line + 1, mark.column + 1};
@@ -40,15 +30,11 @@ Position position_of(const yaml_mark_t& mark) {
 
 constexpr std::string_view kAlias =
     "a YAML alias stands here; a policy has none: write the text out, or in quotes";
-constexpr std::string_view kAnchor = "a YAML anchor stands here; a policy has none";
-constexpr std::string_view kTag = "a YAML tag stands here; a policy has none";
 
-/// `first` is the character at the event's place.
-std::string_view oddity_of(const yaml_char_t* anchor, const yaml_char_t* tag, char first) {
-  if (anchor != nullptr) return kAnchor;
-  // libyaml keeps silent about the tag "!" alone, which makes a number a text for other readers. A
-  // node's place is that of its tag, and no scalar without quotes begins so.
-  return tag != nullptr || first == '!' ? kTag : std::string_view();
+std::string_view oddity_of(const yaml_char_t* anchor, const yaml_char_t* tag) {
+  if (anchor != nullptr) return "a YAML anchor stands here; a policy has none";
+  if (tag != nullptr) return "a YAML tag stands here; a policy has none";
+  return {};
 }
 
 std::string_view view(const char* words) {
@@ -94,7 +80,7 @@ Diagnostic error_at(const yaml_mark_t& mark, std::string message) {
 
 struct YamlEvents::State {
   explicit State(std::string_view whole)
-      : text(whole), cursor(whole), is_ready(yaml_parser_initialize(&parser) == 1) {
+      : text(whole), is_ready(yaml_parser_initialize(&parser) == 1) {
     if (!is_ready) return;
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(
@@ -111,19 +97,17 @@ struct YamlEvents::State {
     yaml_event_delete(&event);
     return is_ready && yaml_parser_parse(&parser, &event) == 1;
   }
-  [[nodiscard]] YamlEvent describe();
+  [[nodiscard]] YamlEvent describe() const;
 
   std::string_view text;
-  MarkCursor cursor;
   yaml_parser_t parser{};
   yaml_event_t event{};
   bool is_ready;
 };
 
-YamlEvent YamlEvents::State::describe() {
+YamlEvent YamlEvents::State::describe() const {
   using Kind = YamlEvent::Kind;
   const Position at = position_of(event.start_mark);
-  const char first = cursor.at(event.start_mark);
   switch (event.type) {
     case YAML_DOCUMENT_START_EVENT:
       return {Kind::document_start, at};
@@ -132,13 +116,13 @@ YamlEvent YamlEvents::State::describe() {
               at,
               {},
               false,
-              oddity_of(event.data.sequence_start.anchor, event.data.sequence_start.tag, first)};
+              oddity_of(event.data.sequence_start.anchor, event.data.sequence_start.tag)};
     case YAML_MAPPING_START_EVENT:
       return {Kind::map_start,
               at,
               {},
               false,
-              oddity_of(event.data.mapping_start.anchor, event.data.mapping_start.tag, first)};
+              oddity_of(event.data.mapping_start.anchor, event.data.mapping_start.tag)};
     case YAML_SEQUENCE_END_EVENT:
     case YAML_MAPPING_END_EVENT:
       return {Kind::collection_end, at};
@@ -150,7 +134,7 @@ YamlEvent YamlEvents::State::describe() {
               at,
               {reinterpret_cast<const char*>(scalar.value), scalar.length},
               scalar.style == YAML_PLAIN_SCALAR_STYLE,
-              oddity_of(scalar.anchor, scalar.tag, first)};
+              oddity_of(scalar.anchor, scalar.tag)};
     }
     case YAML_NO_EVENT:
     case YAML_STREAM_START_EVENT:
@@ -179,8 +163,7 @@ Diagnostic YamlEvents::failure() const {
   }
   const std::string_view problem = view(failed.problem);
   const std::string_view context = view(failed.context);
-  // A fresh cursor: a problem's mark may lie before that of the last event.
-  if (MarkCursor(state_->text).at(failed.problem_mark) == '\t') {
+  if (char_at(state_->text, failed.problem_mark) == '\t') {
     return error_at(failed.problem_mark,
                     "a tab stands where the indentation is; indent with spaces");
   }

@@ -85,6 +85,16 @@ TEST_CASE(
     check_refused(row);
 }
 
+TEST_CASE("what may look like a forbidden character and is none is taken") {
+  const Loaded loaded = parse_policy(
+      "version: 1 # 100 % \xC2\xA0 \xE2\x80\xA6\r\nrules:\n  - id: a\n    action: deny\n"
+      "    reason: \"50% \\N\\u2028\\t\"\n    tool: \xF0\x9F\x98\x80\n",
+      Purpose::wrap);
+  REQUIRE(loaded.policy.has_value());
+  CHECK(loaded.policy->rules()[0].reason == "50% \xC2\x85\xE2\x80\xA8\t");
+  CHECK(loaded.policy->rules()[0].tool == "\xF0\x9F\x98\x80");
+}
+
 TEST_CASE("a policy of 1 MiB is read and one of a byte more is refused") {
   std::string text = "version: 1\nrules: []\n# ";
   text.resize(kMaxPolicyBytes - 1, 'x');
@@ -149,6 +159,9 @@ TEST_CASE(
       {"a tag on a list",
        "version: 1\nrules: ! []\n",
        {"2:8:rules: a YAML tag stands here; a policy has none"}},
+      {"a tag on a name",
+       "version: 1\nrules: []\n! x: 1\n",
+       {"3:1:x: a YAML tag stands here; a policy has none"}},
       {"a merge",
        rule_head + "    <<: { tool: b }\n",
        {"5:5:rules[0].<<: unknown field; expected one of id, action, tool, role, capability, "
