@@ -19,12 +19,13 @@ std::optional<CallInFlight> CallTable::take(std::string_view id_key) {
   return call;
 }
 
-void CallTable::cancel(std::string_view id_key) {
+bool CallTable::cancel(std::string_view id_key) {
   for (auto it = calls_.lower_bound(id_key); it != calls_.end() && it->first == id_key; ++it) {
     if (it->second.is_cancelled) continue;
     it->second.is_cancelled = true;
-    return;
+    return true;
   }
+  return false;
 }
 
 std::map<std::uint64_t, CallInFlight> CallTable::take_all() {

@@ -35,8 +35,9 @@ class CallTable {
   void add(CallInFlight call);
   /// Takes out the oldest call with this id: the one that an answer closes (wrap.md).
   std::optional<CallInFlight> take(std::string_view id_key);
-  /// The oldest call with this id that is not cancelled yet becomes cancelled.
-  void cancel(std::string_view id_key);
+  /// The oldest call with this id that is not cancelled yet becomes cancelled. False when there is
+  /// none.
+  bool cancel(std::string_view id_key);
   /// Takes out every call, in the order of their intents.
   std::map<std::uint64_t, CallInFlight> take_all();
 

@@ -164,7 +164,7 @@ int run_session(Wrapped wrapped, OpenedKey key, AuditFile& record) {
 
   Session session({options.refuse_as, options.role}, chain, randomness);
   if (!started) {
-    session.seal(Ending::not_started, {0, wall_clock()});
+    session.seal({Ending::not_started, Ending::not_started}, {0, wall_clock()});
     if (record.commit(AuditFile::Force::synced) != AuditFile::Committed::ok) {
       log("wrap: recording: " + confine::describe(record.error()));
     }

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -140,29 +141,36 @@ void kill_children() noexcept {
   ::closedir(processes);
 }
 
+struct Running {
+  pid_t server = -1;  // until it has been reaped
+  pid_t group = -1;   // its process group, for good
+};
+
+/// Reaps all that has ended, and says so when the server is among it. False when no child is left.
+bool reap(int control, Running& running) noexcept {
+  int status = 0;
+  pid_t pid = 0;
+  while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
+    if (pid != running.server) continue;
+    running.server = -1;
+    report(control, KeeperReport::Kind::ended, status);
+  }
+  return pid == 0 || errno != ECHILD;
+}
+
 /// Until no descendant is left. Killing a child makes its children ours (PR_SET_CHILD_SUBREAPER,
 /// Linux 3.4), so each round reaches one generation deeper; whole process groups go at once, which
 /// a fork cannot outrun.
-void kill_descendants(pid_t server) noexcept {
-  if (server > 0) ::kill(-server, SIGKILL);
-  for (;;) {
-    const pid_t reaped = ::waitpid(-1, nullptr, WNOHANG);
-    if (reaped < 0 && errno == ECHILD) return;
-    if (reaped > 0) continue;
+void kill_descendants(int control, Running& running) noexcept {
+  sigset_t child;
+  ::sigemptyset(&child);
+  ::sigaddset(&child, SIGCHLD);
+  // Normally a death ends the wait; the limit is for a round that could not look into /proc.
+  constexpr timespec kRound{0, 10'000'000};
+  if (running.group > 0) ::kill(-running.group, SIGKILL);
+  while (reap(control, running)) {
     kill_children();
-    // Each of them is dying: at least one can be waited for.
-    if (::waitpid(-1, nullptr, 0) < 0 && errno == ECHILD) return;
-  }
-}
-
-/// Reaps all that has ended; says so when the server is among it.
-void reap(int control, pid_t& server) noexcept {
-  int status = 0;
-  for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0;
-       pid = ::waitpid(-1, &status, WNOHANG)) {
-    if (pid != server) continue;
-    server = -1;
-    report(control, KeeperReport::Kind::ended, status);
+    ::sigtimedwait(&child, nullptr, &kRound);
   }
 }
 
@@ -204,11 +212,6 @@ int watch_children() noexcept {
   return ::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-struct Running {
-  pid_t server = -1;  // until it has been reaped
-  pid_t group = -1;   // its process group, for good
-};
-
 /// Carries out one order. False when there is no more to come.
 bool obey(KeeperEnds& ends, Running& running, char* const* argv) noexcept {
   KeeperOrder order = KeeperOrder::kill;
@@ -231,6 +234,7 @@ bool obey(KeeperEnds& ends, Running& running, char* const* argv) noexcept {
 void run_keeper(KeeperEnds ends, char* const* argv) noexcept {
   settle_in(ends);
   const int children = watch_children();
+  if (children < 0) ::_exit(1);  // out of descriptors: it could not tell how the server ends
   Running running;
   pollfd watched[] = {{ends.control.get(), POLLIN, 0}, {children, POLLIN, 0}};
   bool is_kept = true;
@@ -240,11 +244,11 @@ void run_keeper(KeeperEnds ends, char* const* argv) noexcept {
       signalfd_siginfo ignored;
       while (::read(children, &ignored, sizeof ignored) > 0) {
       }
-      reap(ends.control.get(), running.server);
+      reap(ends.control.get(), running);
     }
     if (watched[0].revents != 0) is_kept = obey(ends, running, argv);
   }
-  kill_descendants(running.group);
+  kill_descendants(ends.control.get(), running);
   ::_exit(0);
 }
 

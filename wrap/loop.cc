@@ -66,7 +66,10 @@ struct Loop::Ready {
 int Loop::run() {
   now_ = moment();
   // A named pipe without a writer shows no end of input to poll(2) (fifo(7)); a read does.
-  if (client_in_.is_nonblocking()) read_client();
+  if (client_in_.is_nonblocking()) {
+    read_client();
+    write_server();
+  }
   while (!is_done()) {
     const Ready ready = wait();
     now_ = moment();
@@ -77,7 +80,7 @@ int Loop::run() {
     update_record();
     on_deadline();
   }
-  seal(server_ended_ ? Ending::server_ended : ending_);
+  seal({server_ending(), cause_.value_or(server_ending())});
   return end_server();
 }
 
@@ -174,7 +177,7 @@ void Loop::stop(int signal) {
   to_client_.discard();
   to_server_.discard();
   session_.client_gone();
-  seal(Ending::stopped);
+  seal({Ending::stopped, Ending::stopped});
   server_in_.close();
   if (phase_ == Phase::killed) return;
   server_.terminate();
@@ -239,7 +242,8 @@ void Loop::on_deadline() {
         log("wrap: ending the server: it did not answer within the grace after its client closed "
             "(--grace)");
       }
-      seal(ending_ == Ending::client_closed ? Ending::grace_ran_out : ending_);
+      seal({Ending::grace_ran_out,
+            cause_ == Ending::client_closed ? Ending::grace_ran_out : *cause_});
       server_.terminate();
       set_phase(Phase::ending);
       break;
@@ -258,7 +262,7 @@ void Loop::on_deadline() {
 void Loop::client_closed(Ending ending) {
   client_in_.close();
   if (phase_ != Phase::relaying) return;
-  ending_ = ending;
+  cause_ = ending;
   set_phase(Phase::draining);
 }
 
@@ -270,14 +274,18 @@ void Loop::client_gone() {
   client_closed(Ending::client_closed);
 }
 
-void Loop::seal(Ending ending) {
+/// What the server's own end is called.
+Ending Loop::server_ending() const {
+  const bool is_trapped = server_ended_ && server_ended_->wait_status &&
+                          WIFSIGNALED(*server_ended_->wait_status) &&
+                          WTERMSIG(*server_ended_->wait_status) == SIGSYS;
+  return is_trapped ? Ending::server_trapped : Ending::server_ended;
+}
+
+void Loop::seal(Session::Seal seal) {
   if (session_.is_sealed()) return;
-  if (ending == Ending::server_ended && server_ended_ && server_ended_->wait_status &&
-      WIFSIGNALED(*server_ended_->wait_status) && WTERMSIG(*server_ended_->wait_status) == SIGSYS) {
-    ending = Ending::server_trapped;
-  }
   session_.delivered(to_client_.written_total(), now_);
-  session_.seal(ending, now_);
+  session_.seal(seal, now_);
   commit(options_.durability == Durability::off ? AuditFile::Force::written
                                                 : AuditFile::Force::synced);
   sync_deadline_ns_.reset();

@@ -75,7 +75,8 @@ class Loop {
   void client_closed(Ending ending);
   void client_gone();
   void finish_server();
-  void seal(Ending ending);
+  void seal(Session::Seal seal);
+  [[nodiscard]] Ending server_ending() const;
 
   void read_client();
   void judge_client_frames();
@@ -111,7 +112,7 @@ class Loop {
 
   Moment now_{};
   Phase phase_ = Phase::relaying;
-  Ending ending_ = Ending::client_closed;          // why the phase is not relaying
+  std::optional<Ending> cause_;                    // what began the end, once something has
   std::optional<std::uint64_t> deadline_ns_;       // of the phase
   std::optional<std::uint64_t> sync_deadline_ns_;  // of Lines not yet synced
   std::optional<Server::Ended> server_ended_;

@@ -248,7 +248,7 @@ void Loop::update_record() {
   if (session_.is_sealed()) return;
   session_.delivered(to_client_.written_total(), now_);
   if (phase_ == Phase::draining && session_.is_quiet()) {
-    seal(ending_);
+    seal({*cause_, *cause_});
     return;
   }
   if (record_.has_queued() && !is_record_failing_) commit(AuditFile::Force::written);

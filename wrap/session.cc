@@ -72,11 +72,22 @@ Fate Session::client_frame(std::string_view frame, Moment now) {
   return policy_ ? refuse_unreadable(judged) : relay_unread(judged);
 }
 
+/// Of a call that may have come with the same read, and still awaits the record.
+void Session::cancel(const mcp::Id& id) {
+  const std::string key = id_key(id);
+  if (calls_.cancel(key)) return;
+  for (Awaiting& each : awaiting_) {
+    if (each.call.id_key != key || each.call.is_cancelled) continue;
+    each.call.is_cancelled = true;
+    return;
+  }
+}
+
 Fate Session::judge_frame(const Frame& frame) {
   for (const mcp::Message& message : frame.reading.messages) {
     const auto* notification = std::get_if<mcp::Notification>(&message);
     if (notification != nullptr && notification->cancelled.is_answerable()) {
-      calls_.cancel(id_key(notification->cancelled));
+      cancel(notification->cancelled);
     }
   }
   if (!has_call(frame.reading)) return Fate::pass;

@@ -105,9 +105,13 @@ class Session {
   /// Our frames for the client since the last call.
   std::string take_replies() { return std::exchange(replies_, {}); }
 
+  struct Seal {
+    Ending calls;    // why no answer can come any more
+    Ending session;  // what began the end: the `close` Line's reason
+  };
   /// Closes every call and appends `close`. Nothing is recorded after it; a second call does
   /// nothing.
-  void seal(Ending ending, Moment now);
+  void seal(const Seal& seal, Moment now);
   [[nodiscard]] bool is_sealed() const { return is_sealed_; }
 
  private:
@@ -144,6 +148,7 @@ class Session {
   };
 
   Fate judge_frame(const Frame& frame);
+  void cancel(const mcp::Id& id);
   Fate refuse_unreadable(const Frame& frame);
   Fate relay_unread(const Frame& frame);
   Fate refuse_frame(const Frame& frame);

@@ -175,13 +175,13 @@ void Session::close_calls(Ending ending, Moment now) {
   }
 }
 
-void Session::seal(Ending ending, Moment now) {
+void Session::seal(const Seal& seal, Moment now) {
   if (is_sealed_) return;
   assert(awaiting_.empty());
   is_client_gone_ = true;
   delivered(0, now);
-  close_calls(ending, now);
-  chain_.close({words_of(ending).close, call_count_, unread_count_}, now.wall);
+  close_calls(seal.calls, now);
+  chain_.close({words_of(seal.session).close, call_count_, unread_count_}, now.wall);
   is_sealed_ = true;
 }
 

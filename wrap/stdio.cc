@@ -49,9 +49,9 @@ Transfer transferred(ssize_t result) {
 
 Stream Stream::inherited(int fd) {
   Stream stream;
-  struct stat status = {};
-  if (::fstat(fd, &status) != 0) return stream;
   stream.fd_ = fd;
+  struct stat status = {};
+  if (::fstat(fd, &status) != 0) return stream;  // with care, whatever it is
   if (S_ISSOCK(status.st_mode)) {
     stream.way_ = Way::socket;
   } else if (S_ISFIFO(status.st_mode) && reopen_in_place(fd)) {

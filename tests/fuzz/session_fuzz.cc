@@ -109,7 +109,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     require(replies.empty());
   }
-  session.seal(aegis::wrap::Ending::client_closed, now);
+  session.seal({aegis::wrap::Ending::client_closed, aegis::wrap::Ending::client_closed}, now);
   aegis::audit::Verifier verifier(std::nullopt);
   verifier.feed(sink.text);
   require(verifier.finish().standing == aegis::audit::Standing::verified);

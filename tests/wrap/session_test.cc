@@ -88,14 +88,14 @@ struct Bench {
     return found;
   }
   json outcome() {
-    session.seal(Ending::server_ended, now);
+    session.seal({Ending::server_ended, Ending::server_ended}, now);
     const auto all = lines("outcome");
     REQUIRE(all.size() == 1);
     return all.front();
   }
   /// What a verifier makes of the sealed record.
   std::string verdict() {
-    session.seal(Ending::client_closed, now);
+    session.seal({Ending::client_closed, Ending::client_closed}, now);
     aegis::audit::Verifier verifier(std::nullopt);
     verifier.feed(sink.text);
     const std::string text = aegis::audit::encode_text(verifier.finish());
@@ -356,7 +356,7 @@ rules:
   CHECK(pending["error"]["data"]["aegis"]["code"] == "PENDING_APPROVAL");
   CHECK_FALSE(bench.client(call("5", "other")));
   CHECK(bench.reply()["error"]["data"]["aegis"]["code"] == "POLICY_DENIED");
-  bench.session.seal(Ending::client_closed, bench.now);
+  bench.session.seal({Ending::client_closed, Ending::client_closed}, bench.now);
   const auto outcomes = bench.lines("outcome");
   REQUIRE(outcomes.size() == 5);
   CHECK(outcomes[0]["policy"]["status"] == "rate_limited");
@@ -372,7 +372,7 @@ TEST_CASE("a re-read policy counts from the next frame on, and each outcome name
   bench.use(kDenyEvil);
   CHECK_FALSE(bench.client(call("2", "evil")));
   bench.server(answer("1"));
-  bench.session.seal(Ending::client_closed, bench.now);
+  bench.session.seal({Ending::client_closed, Ending::client_closed}, bench.now);
   const auto outcomes = bench.lines("outcome");
   REQUIRE(outcomes.size() == 2);
   CHECK(outcomes[0]["policy_set_hash"] != outcomes[1]["policy_set_hash"]);
@@ -428,7 +428,7 @@ TEST_CASE("what is still open at the end is closed with the reason") {
     bench.client(call("2", "b"));
     bench.client(
         R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}})");
-    bench.session.seal(row.ending, bench.now);
+    bench.session.seal({row.ending, row.ending}, bench.now);
     const auto outcomes = bench.lines("outcome");
     REQUIRE(outcomes.size() == 2);
     CHECK(outcomes[0]["execution"]["reason"] == row.reason);
@@ -445,10 +445,29 @@ TEST_CASE("a cancelled call that is answered after all is a success") {
   CHECK(bench.outcome()["execution"]["status"] == "success");
 }
 
+TEST_CASE("a call that is cancelled by the same read is closed as cancelled") {
+  Bench bench;
+  CHECK(bench.session.client_frame(call("1", "a") + "\n", bench.now) == Fate::pass_when_recorded);
+  bench.session.client_frame(
+      R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}})"
+      "\n",
+      bench.now);
+  bench.session.recorded();
+  CHECK(bench.outcome()["execution"]["reason"] == "cancelled by the client");
+}
+
+TEST_CASE("the close tells what began the end, the calls what ended them") {
+  Bench bench;
+  bench.client(call("1", "a"));
+  bench.session.seal({Ending::server_ended, Ending::client_oversize}, bench.now);
+  CHECK(bench.lines("outcome").at(0)["execution"]["reason"] == "child exited before responding");
+  CHECK(bench.lines("close").at(0)["reason"] == "client frame over --max-frame");
+}
+
 TEST_CASE("a server killed by a filter is a trap that names the signal") {
   Bench bench;
   bench.client(call("1", "a"));
-  bench.session.seal(Ending::server_trapped, bench.now);
+  bench.session.seal({Ending::server_trapped, Ending::server_trapped}, bench.now);
   const json execution = bench.lines("outcome").at(0)["execution"];
   CHECK(execution["status"] == "trap");
   CHECK(execution["message"].get<std::string>().find("SIGSYS") != std::string::npos);
