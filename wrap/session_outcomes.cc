@@ -94,12 +94,13 @@ Session::ServerFrame Session::server_frame(const FromServer& from, JudgeJson jud
       seen.is_work = seen.is_work || notification->method == kProgress;
     }
     const auto* response = std::get_if<mcp::Response>(&message);
-    if (response == nullptr || !response->id.is_answerable()) continue;
+    if (response == nullptr) continue;
+    seen.is_work = true;  // whatever it answers
+    if (!response->id.is_answerable()) continue;
     key.clear();
     mcp::append_id_key(response->id, key);
     auto call = calls_.take(key);
     if (!call) continue;
-    seen.is_work = true;
     if (!digest) digest = audit::FrameDigest::of(content);
     ended_.push_back({std::move(*call),
                       {},
