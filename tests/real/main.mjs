@@ -45,7 +45,9 @@ console.log(`node ${process.version}, ${setup.standIn ? 'a plain relay in the pl
 await suite.run();
 // A filtered run may well miss the difference for which a rule is there.
 if (values.only.length === 0) {
-  const idle = [...suite.rules].filter(([, differed]) => !differed).map(([rule]) => `nothing ever differed under ${rule}`);
+  const idle = [...suite.rules]
+    .filter(([, differed]) => !differed)
+    .map(([rule]) => `nothing ever differed under ${rule}`);
   suite.report('every excuse for a difference was needed', { problems: idle });
 }
 const { passed, failed, skipped } = suite.counts;

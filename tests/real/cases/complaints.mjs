@@ -12,7 +12,12 @@ import { transparent } from '../lib/transparent.mjs';
 
 const { everything, github, hello, time } = servers;
 
-const echo = (id, message) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name: 'echo', arguments: { message } } });
+const echo = (id, message) => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name: 'echo', arguments: { message } },
+});
 
 /** A frame of exactly `size` bytes, its newline included. */
 function sized(id, size) {
@@ -22,22 +27,30 @@ function sized(id, size) {
 
 /** A raw session with server-everything: handshake, `act`, close; direct and wrapped. */
 function rawSession(suite, name, act, options = {}) {
-  suite.add(`complaint ${name}`, (t) => transparent(t, {
-    name, server: {}, ...options,
-    script: async (place, command) => {
-      const raw = new Raw(command(argvOf(everything, place)));
-      await raw.handshake();
-      await act(raw);
-      return raw.close();
-    },
-  }));
+  suite.add(`complaint ${name}`, (t) =>
+    transparent(t, {
+      name,
+      server: {},
+      ...options,
+      script: async (place, command) => {
+        const raw = new Raw(command(argvOf(everything, place)));
+        await raw.handshake();
+        await act(raw);
+        return raw.close();
+      },
+    }),
+  );
 }
 
 export function complaints(suite, [sdk1, sdk2]) {
-  rawSession(suite, 'lines of 4095 to 4097, 15 K and 65535 to 65537 bytes [crush#2854, opensquilla#953]', async (raw) => {
-    [4095, 4096, 4097, 15000, 65535, 65536, 65537].forEach((size, i) => raw.send(sized(i, size)));
-    await raw.answers(8);
-  });
+  rawSession(
+    suite,
+    'lines of 4095 to 4097, 15 K and 65535 to 65537 bytes [crush#2854, opensquilla#953]',
+    async (raw) => {
+      [4095, 4096, 4097, 15000, 65535, 65536, 65537].forEach((size, i) => raw.send(sized(i, size)));
+      await raw.answers(8);
+    },
+  );
   rawSession(suite, '200 KB and 3 MB answers to a slow reader [mcp-cli#23]', async (raw) => {
     raw.readSlowly(65536, 5);
     raw.send(echo(1, 'y'.repeat(200000)));
@@ -46,40 +59,66 @@ export function complaints(suite, [sdk1, sdk2]) {
     await raw.answers(4);
   });
   rawSession(suite, 'ids 0 and "0" in flight together [toolhive#379, #1568]', async (raw) => {
-    const slow = (id, duration) => raw.send({ jsonrpc: '2.0', id, method: 'tools/call',
-      params: { name: 'trigger-long-running-operation', arguments: { duration, steps: 1 } } });
+    const slow = (id, duration) =>
+      raw.send({
+        jsonrpc: '2.0',
+        id,
+        method: 'tools/call',
+        params: { name: 'trigger-long-running-operation', arguments: { duration, steps: 1 } },
+      });
     slow(0, 0.4);
     slow('0', 0.2);
     await raw.answers(3);
   });
-  rawSession(suite, '_meta and odd JSON arrive as sent [agentgateway#445]', async (raw) => {
-    raw.send('{ "id" :1.0,"jsonrpc":"2.0","params":{"_meta":{"a.b/c":[1e3,12345678901234567890,"\\u0041\\/"],"progressToken":"p"},'
-      + '"arguments":{"message":"\\ud83d\\ude00"},"name":"ec\\u0068o"},\t"method":"tools/call"}\r\n');
-    raw.send('\n');
-    raw.send('not json\n');
-    await raw.answers(2);
-    // The blank line and the one that is no JSON have no reading.
-  }, { unread: 2 });
-  rawSession(suite, 'stdin and stdout are pipes, not sockets', async (raw) => {
-    [100, 65537, 1000000].forEach((size, i) => raw.send(sized(i, size)));
-    await raw.answers(4);
-  }, { pipes: true });
-  suite.add('complaint server/discover to an old server, then initialize [agentgateway#3439]', (t) => discover(t, sdk2));
+  rawSession(
+    suite,
+    '_meta and odd JSON arrive as sent [agentgateway#445]',
+    async (raw) => {
+      raw.send(
+        '{ "id" :1.0,"jsonrpc":"2.0","params":{"_meta":{"a.b/c":[1e3,12345678901234567890,"\\u0041\\/"],' +
+          '"progressToken":"p"},' +
+          '"arguments":{"message":"\\ud83d\\ude00"},"name":"ec\\u0068o"},\t"method":"tools/call"}\r\n',
+      );
+      raw.send('\n');
+      raw.send('not json\n');
+      await raw.answers(2);
+      // The blank line and the one that is no JSON have no reading.
+    },
+    { unread: 2 },
+  );
+  rawSession(
+    suite,
+    'stdin and stdout are pipes, not sockets',
+    async (raw) => {
+      [100, 65537, 1000000].forEach((size, i) => raw.send(sized(i, size)));
+      await raw.answers(4);
+    },
+    { pipes: true },
+  );
+  suite.add('complaint server/discover to an old server, then initialize [agentgateway#3439]', (t) =>
+    discover(t, sdk2),
+  );
   suite.add('complaint six wraps at once in a new home [claude-code#85895]', (t) => atOnce(t, sdk1));
   suite.add('complaint two clients with one --audit', (t) => oneFile(t, sdk1));
-  suite.add('complaint a banner on stdout, --strict-stdout [claude-code#48866, mcp-mermaid#25]', (t) => banner(t, sdk1));
+  suite.add('complaint a banner on stdout, --strict-stdout [claude-code#48866, mcp-mermaid#25]', (t) =>
+    banner(t, sdk1),
+  );
   suite.add('complaint input that has ended already [claude-code#30147]', nothingToDo);
-  suite.add('complaint a command that the client\'s PATH lacks [servers#64, cline#1948]', (t) => notFound(t, sdk1));
+  suite.add("complaint a command that the client's PATH lacks [servers#64, cline#1948]", (t) => notFound(t, sdk1));
   suite.add('complaint arguments like [a,b] and -- cross', argv);
   suite.add('complaint --stderr-log keeps what the server said', (t) => stderrLog(t, sdk1));
-  for (const [what, env] of [['', {}], [' without a writable cache', { npm_config_cache: '/dev/null/none' }]]) {
+  for (const [what, env] of [
+    ['', {}],
+    [' without a writable cache', { npm_config_cache: '/dev/null/none' }],
+  ]) {
     suite.add(`complaint npx -y${what} [boundary#189, reyn#2976]`, (t) => npx(t, sdk1, env));
   }
 }
 
 async function discover(t, sdk) {
   await transparent(t, {
-    name: 'discover', server: {},
+    name: 'discover',
+    server: {},
     script: async (place, command) => {
       const app = new App(sdk, command(argvOf(github, place)));
       await app.connect();
@@ -88,7 +127,10 @@ async function discover(t, sdk) {
     },
   });
   const [probe, session] = await t.places[0].taps('front');
-  t.expect(probe.in.includes('server/discover'), 'the first start was not asked server/discover: the case proves nothing');
+  t.expect(
+    probe.in.includes('server/discover'),
+    'the first start was not asked server/discover: the case proves nothing',
+  );
   t.expect(session.in.includes('"initialize"'), 'the second start was not asked initialize');
 }
 
@@ -122,17 +164,24 @@ async function oneFile(t, sdk) {
   place.fresh();
   const wrap = ['--audit', join(place.dir, 'one.aarl')];
   const seen = await Promise.all(['a', 'b'].map((word) => session(sdk, place, wrap, [word])));
-  seen.forEach((s, i) => t.expect(s.steps[1].result, `client ${i} was not served: ${JSON.stringify(s.steps)} ${s.stderr}`));
+  seen.forEach((s, i) =>
+    t.expect(s.steps[1].result, `client ${i} was not served: ${JSON.stringify(s.steps)} ${s.stderr}`),
+  );
   const verdict = aegis(place, 'verify', '--key', publicKey(place), wrap[1]);
   t.equal('verify', verdict.status, 0);
-  const lines = readFileSync(wrap[1], 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
+  const lines = readFileSync(wrap[1], 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
   t.equal('sessions', lines.filter((line) => line.line_type === 'open').length, 2);
 }
 
 async function banner(t, sdk) {
   t.needsAegis();
-  for (const [server, tool, line] of [[time, 'days_in_month', 'Starting Time MCP server...'],
-    [hello, 'add', '[Mock SDK Server] Executing add tool with a=4, b=5']]) {
+  for (const [server, tool, line] of [
+    [time, 'days_in_month', 'Starting Time MCP server...'],
+    [hello, 'add', '[Mock SDK Server] Executing add tool with a=4, b=5'],
+  ]) {
     const place = t.place(` ${line.slice(1, 9)}`);
     place.fresh();
     const app = new App(sdk, place.command(argvOf(server, place), { wrap: ['--strict-stdout'] }));
@@ -174,10 +223,13 @@ async function notFound(t, sdk) {
 
 function argv(t) {
   return transparent(t, {
-    name: 'argv', server: {},
+    name: 'argv',
+    server: {},
     script: async (_place, command) => {
       const words = ['[a,b]', '[]', '--', '-x', '', 'two words', '--audit=/x', '\u00e9'];
-      const raw = new Raw(command([process.execPath, '-e', 'console.log(JSON.stringify(process.argv.slice(1)))', '--', ...words]));
+      const raw = new Raw(
+        command([process.execPath, '-e', 'console.log(JSON.stringify(process.argv.slice(1)))', '--', ...words]),
+      );
       return raw.close();
     },
   });
@@ -194,10 +246,15 @@ async function stderrLog(t, sdk) {
 
 function npx(t, sdk, env) {
   return transparent(t, {
-    name: 'npx', server: {},
+    name: 'npx',
+    server: {},
     script: async (place, command) => {
       // npx takes what the working directory has installed and asks no registry.
-      const words = command(['npx', '-y', 'mcp-hello-world'], { ...env, npm_config_offline: 'true', npm_config_update_notifier: 'false' });
+      const words = command(['npx', '-y', 'mcp-hello-world'], {
+        ...env,
+        npm_config_offline: 'true',
+        npm_config_update_notifier: 'false',
+      });
       const app = new App(sdk, { ...words, cwd: place.setup.modules });
       await app.connect();
       await app.call('echo', { message: 'through npx' });

@@ -28,7 +28,10 @@ export function control(suite, [sdk1]) {
   for (const [fault, what] of Object.entries(faults)) {
     suite.add(`control: noticed: ${what}`, async (t) => {
       const problems = await judged(t, sdk1, ['--fault', fault]);
-      t.expect(problems.some((p) => /direct and wrapped differ|start 1, /.test(p)), `not noticed: ${problems.join('\n')}`);
+      t.expect(
+        problems.some((p) => /direct and wrapped differ|start 1, /.test(p)),
+        `not noticed: ${problems.join('\n')}`,
+      );
     });
   }
 }
@@ -36,7 +39,9 @@ export function control(suite, [sdk1]) {
 async function judged(t, sdk, wrap) {
   const inner = t.variant({ aegis: relay, standIn: true });
   await transparent(inner, {
-    name: 'control', server: {}, wrap,
+    name: 'control',
+    server: {},
+    wrap,
     script: wrap.includes('status') ? failing : (place, command) => short(sdk, place, command),
   });
   return inner.problems;

@@ -9,14 +9,28 @@ import { transparent } from '../lib/transparent.mjs';
 
 const server = servers.everything;
 const CLOCK = { name: 'iso-time', why: 'the time of the run', text: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z/g };
-const ELICITATION = { name: 'elicitation-id', why: 'random',
-  text: /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g };
+const ELICITATION = {
+  name: 'elicitation-id',
+  why: 'random',
+  text: /[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g,
+};
 const TASK = { name: 'task-id', why: 'random', text: /\b[0-9a-f]{32}\b/g };
-const LEVEL = { name: 'random-level', why: 'the server draws level and text of a simulated message',
-  path: /\/params\/(level|data)$/ };
+const LEVEL = {
+  name: 'random-level',
+  why: 'the server draws level and text of a simulated message',
+  path: /\/params\/(level|data)$/,
+};
 
-const sampled = { model: 'm-1', role: 'assistant', content: { type: 'text', text: 'a sample\nof “text”' }, stopReason: 'endTurn' };
-const filled = { action: 'accept', content: { name: 'Ada', check: true, integer: 7, number: 2.5, email: 'a@b.example' } };
+const sampled = {
+  model: 'm-1',
+  role: 'assistant',
+  content: { type: 'text', text: 'a sample\nof “text”' },
+  stopReason: 'endTurn',
+};
+const filled = {
+  action: 'accept',
+  content: { name: 'Ada', check: true, integer: 7, number: 2.5, email: 'a@b.example' },
+};
 
 export function everything(suite, sdks) {
   for (const sdk of sdks) {
@@ -85,11 +99,22 @@ const parts = {
     varies: [],
     async script(app) {
       let reports = 0;
-      await app.call('trigger-long-running-operation', { duration: 0.6, steps: 6 }, { onprogress: () => { reports += 1; } });
+      await app.call(
+        'trigger-long-running-operation',
+        { duration: 0.6, steps: 6 },
+        {
+          onprogress: () => {
+            reports += 1;
+          },
+        },
+      );
       if (reports === 0) throw new Error('the library reported no progress');
       const stop = new AbortController();
-      const running = app.call('trigger-long-running-operation', { duration: 1, steps: 1 },
-        { signal: stop.signal, onprogress: () => {} });
+      const running = app.call(
+        'trigger-long-running-operation',
+        { duration: 1, steps: 1 },
+        { signal: stop.signal, onprogress: () => {} },
+      );
       setTimeout(() => stop.abort('enough'), 250);
       await running;
       await app.call('echo', { message: 'still here' });
@@ -104,7 +129,8 @@ const parts = {
     varies: [],
     async script(app) {
       const slow = Array.from({ length: 8 }, (_, i) =>
-        app.call('trigger-long-running-operation', { duration: 0.3 + 0.1 * i, steps: 1 }));
+        app.call('trigger-long-running-operation', { duration: 0.3 + 0.1 * i, steps: 1 }),
+      );
       const quick = Array.from({ length: 40 }, (_, i) => app.call('echo', { message: `n${i} ${'x'.repeat(i * 100)}` }));
       await Promise.all([...quick, ...slow]);
     },
@@ -120,12 +146,20 @@ const parts = {
       await app.until('the first update', () => count(app, updated) === 1);
       await app.call('toggle-subscriber-updates');
       await app.step('unsubscribe', () => app.client.unsubscribeResource({ uri }));
-      await app.call('gzip-file-as-resource', { name: 'x.gz', data: 'data:text/plain,hello', outputType: 'resourceLink' });
+      await app.call('gzip-file-as-resource', {
+        name: 'x.gz',
+        data: 'data:text/plain,hello',
+        outputType: 'resourceLink',
+      });
       await app.step('resources', () => app.client.listResources());
       await app.step('read', () => app.client.readResource({ uri: 'demo://resource/session/x.gz' }));
-      await app.step('complete', () => app.client.complete({
-        ref: { type: 'ref/prompt', name: 'completable-prompt' },
-        argument: { name: 'name', value: 'A' }, context: { arguments: { department: 'Engineering' } } }));
+      await app.step('complete', () =>
+        app.client.complete({
+          ref: { type: 'ref/prompt', name: 'completable-prompt' },
+          argument: { name: 'name', value: 'A' },
+          context: { arguments: { department: 'Engineering' } },
+        }),
+      );
     },
   },
   logging: {
@@ -141,11 +175,19 @@ const parts = {
   },
   tasks: {
     varies: [CLOCK, TASK],
-    options: () => ({ capabilities: { elicitation: {} }, answers: {
-      'elicitation/create': { action: 'accept', content: { interpretation: 'technical' } } } }),
+    options: () => ({
+      capabilities: { elicitation: {} },
+      answers: {
+        'elicitation/create': { action: 'accept', content: { interpretation: 'technical' } },
+      },
+    }),
     async script(app) {
-      const begin = (topic, ambiguous) => app.request('tools/call',
-        { name: 'simulate-research-query', arguments: { topic, ambiguous }, task: { ttl: 60000 } });
+      const begin = (topic, ambiguous) =>
+        app.request('tools/call', {
+          name: 'simulate-research-query',
+          arguments: { topic, ambiguous },
+          task: { ttl: 60000 },
+        });
       const asking = (await begin('python', true)).result?.task?.taskId;
       await app.request('tasks/get', { taskId: asking });
       await app.request('tasks/result', { taskId: asking });
@@ -159,9 +201,19 @@ const parts = {
   'tasks of the client': {
     varies: [],
     options: () => {
-      const task = { taskId: 'client-task', createdAt: '2026-01-01T00:00:00Z', lastUpdatedAt: '2026-01-01T00:00:00Z', ttl: 60000, pollInterval: 100 };
+      const task = {
+        taskId: 'client-task',
+        createdAt: '2026-01-01T00:00:00Z',
+        lastUpdatedAt: '2026-01-01T00:00:00Z',
+        ttl: 60000,
+        pollInterval: 100,
+      };
       return {
-        capabilities: { sampling: {}, elicitation: {}, tasks: { requests: { sampling: { createMessage: {} }, elicitation: { create: {} } } } },
+        capabilities: {
+          sampling: {},
+          elicitation: {},
+          tasks: { requests: { sampling: { createMessage: {} }, elicitation: { create: {} } } },
+        },
         answers: {
           'sampling/createMessage': { task: { ...task, status: 'working' } },
           'tasks/get': { ...task, status: 'completed', statusMessage: 'done' },

@@ -1,31 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// kill -9 of aegis at fifty moments of a server's life leaves no process behind, and a record that is cut short is never
-// called tampered with. The client's ends of the pipes stay open, so that no end of input helps.
+// kill -9 of aegis at fifty moments of a server's life leaves no process behind, and a record that is cut short is
+// never called tampered with. The client's ends of the pipes stay open, so that no end of input helps.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { marked, survivors } from '../lib/procs.mjs';
 import { Raw } from '../lib/raw.mjs';
 import { aegis, records } from '../lib/record.mjs';
 
-const initialize = { jsonrpc: '2.0', id: 1, method: 'initialize',
-  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'life', version: '1' } } };
+const initialize = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'life', version: '1' } },
+};
 const call = { jsonrpc: '2.0', id: 2, method: 'tools/call', params: { name: 'echo', arguments: { message: 'x' } } };
 
 /** A tree that hears neither SIGTERM nor the end of its input, one branch of it in a session of its own. */
-const DEAF = 'trap "" TERM HUP INT; (sleep 301 & exec sleep 302) & setsid sh -c "trap \\"\\" TERM; sleep 303 & wait" & while :; do sleep 304; done';
+const DEAF =
+  'trap "" TERM HUP INT; (sleep 301 & exec sleep 302) & setsid sh -c "trap \\"\\" TERM; sleep 303 & wait" & ' +
+  'while :; do sleep 304; done';
 
 export function life(suite) {
-  suite.add('life: 50 × kill -9 around npx', (t) => kills(t, {
-    times: 50, argv: ['npx', '-y', 'mcp-hello-world'], cwd: t.setup.modules, moments: npxMoments,
-  }), { alone: true });
-  suite.add('life: 20 × kill -9 around a deaf tree', (t) => kills(t, {
-    times: 20, argv: ['sh', '-c', DEAF], moments: [...atSizes(2, 3, 4, 5, 6, 7), { name: 'after 100 ms', when: () => sleep(100) }],
-  }), { alone: true });
+  suite.add(
+    'life: 50 × kill -9 around npx',
+    (t) =>
+      kills(t, {
+        times: 50,
+        argv: ['npx', '-y', 'mcp-hello-world'],
+        cwd: t.setup.modules,
+        moments: npxMoments,
+      }),
+    { alone: true },
+  );
+  suite.add(
+    'life: 20 × kill -9 around a deaf tree',
+    (t) =>
+      kills(t, {
+        times: 20,
+        argv: ['sh', '-c', DEAF],
+        moments: [...atSizes(2, 3, 4, 5, 6, 7), { name: 'after 100 ms', when: () => sleep(100) }],
+      }),
+    { alone: true },
+  );
 }
 
 /** Moments of a tree's life: when it (aegis and keeper included) has grown to so many processes. */
 function atSizes(...sizes) {
-  return sizes.map((size) => ({ name: `at ${size} processes`, when: (raw, place) => until(() => marked(place.mark).length >= size, 20000) }));
+  return sizes.map((size) => ({
+    name: `at ${size} processes`,
+    when: (raw, place) => until(() => marked(place.mark).length >= size, 20000),
+  }));
 }
 
 // aegis, its keeper, npm, sh, node; how long each takes to come depends on the machine, so the tree itself says when.

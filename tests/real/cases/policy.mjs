@@ -19,12 +19,15 @@ const deny = (tool) => ({ id: `no-${tool}`, action: 'deny', tool, reason: REASON
 
 export function policies(suite, sdks) {
   for (const [name, server] of Object.entries(servers)) {
-    for (const sdk of sdks) suite.add(`policy ${name} ${sdk.id}: denied and refused in words`, (t) => denied(t, sdk, server));
+    for (const sdk of sdks)
+      suite.add(`policy ${name} ${sdk.id}: denied and refused in words`, (t) => denied(t, sdk, server));
   }
   for (const name of ['everything', 'filesystem', 'context7']) {
     suite.add(`policy ${name} inspector: denied and refused in words`, (t) => deniedInspector(t, servers[name], []));
   }
-  suite.add('policy hello inspector: --refuse-as result', (t) => deniedInspector(t, servers.hello, ['--refuse-as', 'result']));
+  suite.add('policy hello inspector: --refuse-as result', (t) =>
+    deniedInspector(t, servers.hello, ['--refuse-as', 'result']),
+  );
   for (const sdk of sdks) {
     suite.add(`policy everything ${sdk.id}: --refuse-as result`, (t) => asResult(t, sdk, servers.everything));
     suite.add(`policy context7 ${sdk.id}: --refuse-as result`, (t) => asResult(t, sdk, servers.context7));
@@ -40,7 +43,10 @@ async function begin(t, sdk, server, rules, { wrap = [], extra, options } = {}) 
   const place = t.place();
   place.fresh(server.seed);
   const file = policyFile(place, rules, extra);
-  const command = place.command(argvOf(server, place), { wrap: ['--policy', file, ...wrap], env: at(place, server.env) });
+  const command = place.command(argvOf(server, place), {
+    wrap: ['--policy', file, ...wrap],
+    env: at(place, server.env),
+  });
   const app = new App(sdk, command, options);
   const connected = await app.connect();
   t.expect(connected.result, `no connection: ${JSON.stringify(connected)} ${app.chunks}`);
@@ -71,7 +77,10 @@ const inWords = (t, text, tool, where) => {
 function isRefusal(t, { error }, code, tool) {
   if (!t.expect(error, `${tool} was not refused`)) return;
   t.equal('error code', error.code, -32042);
-  t.equal('data', error.data?.aegis && { layer: error.data.aegis.layer, code: error.data.aegis.code }, { layer: 'wrap', code });
+  t.equal('data', error.data?.aegis && { layer: error.data.aegis.layer, code: error.data.aegis.code }, {
+    layer: 'wrap',
+    code,
+  });
   t.expect(!('elicitations' in (error.data ?? {})), 'data holds elicitations');
 }
 
@@ -100,17 +109,24 @@ async function denied(t, sdk, server) {
 /** The session's record under the same rules, under none, and under rules that deny the other tool. */
 function rechecks(t, place, file, tool, other) {
   const record = records(place).at(-1).file;
-  const under = (rules) => aegis(place, 'recheck', '--policy', rules === null ? file : policyFile(place, rules), record);
+  const under = (rules) =>
+    aegis(place, 'recheck', '--policy', rules === null ? file : policyFile(place, rules), record);
   const same = under(null);
   t.equal('recheck, same policy: exit', same.status, 0);
   t.expect(/: unchanged denied$/m.test(same.stdout), `recheck, same policy: ${same.stdout}${same.stderr}`);
   const free = under([]);
   t.equal('recheck, no rules: exit', free.status, 1);
-  t.expect(/: newly_allowed was=denied now=allowed$/m.test(free.stdout), `recheck, no rules: ${free.stdout}${free.stderr}`);
+  t.expect(
+    /: newly_allowed was=denied now=allowed$/m.test(free.stdout),
+    `recheck, no rules: ${free.stdout}${free.stderr}`,
+  );
   if (other === undefined) return;
   const more = under([deny(tool), deny(other)]);
   t.equal('recheck, one more rule: exit', more.status, 1);
-  t.expect(/: newly_blocked was=allowed now=denied$/m.test(more.stdout), `recheck, one more rule: ${more.stdout}${more.stderr}`);
+  t.expect(
+    /: newly_blocked was=allowed now=denied$/m.test(more.stdout),
+    `recheck, one more rule: ${more.stdout}${more.stderr}`,
+  );
 }
 
 async function deniedInspector(t, server, wrap) {
@@ -118,8 +134,17 @@ async function deniedInspector(t, server, wrap) {
   const place = t.place();
   place.fresh(server.seed);
   const [tool, args] = at(place, server.deny);
-  const command = place.command(argvOf(server, place), { wrap: ['--policy', policyFile(place, [deny(tool)]), ...wrap] });
-  const words = (name, value) => ['--method', 'tools/call', '--tool-name', name, '--tool-args-json', JSON.stringify(value)];
+  const command = place.command(argvOf(server, place), {
+    wrap: ['--policy', policyFile(place, [deny(tool)]), ...wrap],
+  });
+  const words = (name, value) => [
+    '--method',
+    'tools/call',
+    '--tool-name',
+    name,
+    '--tool-args-json',
+    JSON.stringify(value),
+  ];
   const refused = await inspect(place, command, words(tool, args));
   // aegis's own lines on stderr are for the operator; the words must come from the client.
   inWords(t, refused.stdout + refused.stderr.replaceAll(/^aegis: .*\n/gm, ''), tool, 'what the client prints');
@@ -152,8 +177,11 @@ async function otherActions(t, sdk) {
   const [app, place] = await begin(t, sdk, servers.everything, rules, { extra: 'default: deny\n' });
   const calls = [];
   for (let i = 0; i < 3; i += 1) calls.push(await app.call('get-sum', { a: i, b: 1 }));
-  t.equal('sums', calls.map((c) => c.result?.content[0].text ?? c.error.data?.aegis?.code),
-    ['The sum of 0 and 1 is 1.', 'The sum of 1 and 1 is 2.', 'RATE_LIMITED']);
+  t.equal(
+    'sums',
+    calls.map((c) => c.result?.content[0].text ?? c.error.data?.aegis?.code),
+    ['The sum of 0 and 1 is 1.', 'The sum of 1 and 1 is 2.', 'RATE_LIMITED'],
+  );
   isRefusal(t, await app.call('get-tiny-image'), 'PENDING_APPROVAL', 'get-tiny-image');
   isRefusal(t, await app.call('get-env'), 'POLICY_DENIED', 'get-env');
   const echoed = await app.call('echo', { message: 'as ever' });
@@ -167,7 +195,9 @@ async function reloaded(t, sdk) {
   const [app, place, file] = await begin(t, sdk, servers.everything, []);
   const [program] = t.setup.aegis;
   // The keeper has the same argv; aegis itself is the older one.
-  const [mine] = marked(place.mark).filter((p) => p.argv.startsWith(`${program} wrap`)).sort((a, b) => a.pid - b.pid);
+  const [mine] = marked(place.mark)
+    .filter((p) => p.argv.startsWith(`${program} wrap`))
+    .sort((a, b) => a.pid - b.pid);
   const reload = async (text) => {
     if (text === undefined) policyFile(place, [deny('echo')]);
     else writeFileSync(file, text);
@@ -181,12 +211,16 @@ async function reloaded(t, sdk) {
   isRefusal(t, await reload('version: 1\nrule: []\n'), 'POLICY_DENIED', 'echo');
   t.expect((await reload('version: 1\nrules: []\n')).result, 'the last call was refused');
   const { seen } = await finish(t, app, place);
-  t.expect(/policy/.test(seen.stderr) && /rule\b/.test(seen.stderr), `stderr is silent about the bad policy: ${seen.stderr}`);
+  t.expect(
+    /policy/.test(seen.stderr) && /rule\b/.test(seen.stderr),
+    `stderr is silent about the bad policy: ${seen.stderr}`,
+  );
 }
 
 async function ownError(t, sdk) {
-  const [app, place] = await begin(t, sdk, servers.everything, [deny('echo')],
-    { options: { capabilities: { elicitation: { url: {} } } } });
+  const [app, place] = await begin(t, sdk, servers.everything, [deny('echo')], {
+    options: { capabilities: { elicitation: { url: {} } } },
+  });
   await app.step('tools', () => app.client.listTools());
   const { error } = await app.call('trigger-url-elicitation', { url: 'https://b.example/y', errorPath: true });
   t.equal('code', error?.code, -32042);

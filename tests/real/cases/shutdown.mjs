@@ -10,8 +10,12 @@ import { argvOf, servers } from '../lib/servers.mjs';
 import { sameBytes, transparent } from '../lib/transparent.mjs';
 
 const server = servers.everything;
-const slowCall = (id, duration) => ({ jsonrpc: '2.0', id, method: 'tools/call',
-  params: { name: 'trigger-long-running-operation', arguments: { duration, steps: 1 } } });
+const slowCall = (id, duration) => ({
+  jsonrpc: '2.0',
+  id,
+  method: 'tools/call',
+  params: { name: 'trigger-long-running-operation', arguments: { duration, steps: 1 } },
+});
 
 export function shutdown(suite, sdks) {
   for (const sdk of sdks) {
@@ -19,24 +23,30 @@ export function shutdown(suite, sdks) {
     suite.add(`shutdown ${sdk.id}: the server is killed during a call`, (t) => killed(t, sdk));
   }
   for (const [what, code] of Object.entries(ends)) {
-    suite.add(`shutdown exit status: ${what}`, (t) => transparent(t, {
-      name: what, server: {},
-      script: async (_place, command) => {
-        const raw = new Raw(command([process.execPath, '-e', code]));
-        raw.send('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
-        return raw.finish();
-      },
-    }));
+    suite.add(`shutdown exit status: ${what}`, (t) =>
+      transparent(t, {
+        name: what,
+        server: {},
+        script: async (_place, command) => {
+          const raw = new Raw(command([process.execPath, '-e', code]));
+          raw.send('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
+          return raw.finish();
+        },
+      }),
+    );
   }
-  suite.add('shutdown: input ends with a call in flight', (t) => transparent(t, {
-    name: 'in flight', server: {},
-    script: async (place, command) => {
-      const raw = new Raw(command(argvOf(server, place)));
-      await raw.handshake();
-      raw.send(slowCall(7, 1));
-      return raw.close();
-    },
-  }));
+  suite.add('shutdown: input ends with a call in flight', (t) =>
+    transparent(t, {
+      name: 'in flight',
+      server: {},
+      script: async (place, command) => {
+        const raw = new Raw(command(argvOf(server, place)));
+        await raw.handshake();
+        raw.send(slowCall(7, 1));
+        return raw.close();
+      },
+    }),
+  );
   for (const signal of ['SIGTERM', 'SIGINT']) suite.add(`shutdown: ${signal} during a call`, (t) => told(t, signal));
   suite.add('shutdown: the client vanishes during a call', vanished);
 }
@@ -45,20 +55,24 @@ const ends = {
   'exits 0': 'process.stdin.once("data", () => process.exit(0))',
   'exits 3 with an answer': 'process.stdin.once("data", () => process.stdout.write("{}\\n", () => process.exit(3)))',
   'exits 255 without reading': 'process.exit(255)',
-  'exits 1 with half a line': 'process.stdin.once("data", () => process.stdout.write("{\\"half", () => process.exit(1)))',
+  'exits 1 with half a line':
+    'process.stdin.once("data", () => process.stdout.write("{\\"half", () => process.exit(1)))',
   'ends by SIGTERM': 'process.stdin.once("data", () => process.kill(process.pid, "SIGTERM"))',
   'ends by SIGKILL': 'process.stdin.once("data", () => process.kill(process.pid, "SIGKILL"))',
   'ends by SIGSEGV': 'process.stdin.once("data", () => process.kill(process.pid, "SIGSEGV"))',
 };
 
-/** While its roots/list waits for an answer, server-everything stays when its input ends: libraries then send SIGTERM. */
+/** While its roots/list waits for an answer, server-everything stays when its input ends: libraries send SIGTERM. */
 async function deaf(t, sdk) {
   const took = [];
   const runs = await transparent(t, {
-    name: 'deaf', server: {},
+    name: 'deaf',
+    server: {},
     script: async (place, command) => {
-      const app = new App(sdk, command(argvOf(server, place)),
-        { capabilities: { roots: {} }, answers: { 'roots/list': () => new Promise(() => {}) } });
+      const app = new App(sdk, command(argvOf(server, place)), {
+        capabilities: { roots: {} },
+        answers: { 'roots/list': () => new Promise(() => {}) },
+      });
       await app.connect();
       await app.arrived('roots/list');
       const started = Date.now();
@@ -67,18 +81,26 @@ async function deaf(t, sdk) {
       return seen;
     },
   });
-  t.expect(runs[2].front.at(-1).signalled.startsWith('SIGTERM'), 'this client sent no SIGTERM: the case proves nothing');
+  t.expect(
+    runs[2].front.at(-1).signalled.startsWith('SIGTERM'),
+    'this client sent no SIGTERM: the case proves nothing',
+  );
   // 2 s after SIGTERM the library kills aegis, and the exit status below would not be there.
-  t.expect(took[2] <= Math.max(took[0], took[1]) + 2000, `closing took ${took[2]} ms wrapped, ${took[0]} and ${took[1]} direct`);
+  t.expect(
+    took[2] <= Math.max(took[0], took[1]) + 2000,
+    `closing took ${took[2]} ms wrapped, ${took[0]} and ${took[1]} direct`,
+  );
   t.equal('exit status', runs[2].front.at(-1).exit?.code, 143);
 }
 
 /** The real server's process, by its script's name. */
-const serverPid = (place) => marked(place.mark).find((p) => /^\S+ \S+server-everything\/dist\/index\.js stdio$/.test(p.argv))?.pid;
+const serverPid = (place) =>
+  marked(place.mark).find((p) => /^\S+ \S+server-everything\/dist\/index\.js stdio$/.test(p.argv))?.pid;
 
 async function killed(t, sdk) {
   const runs = await transparent(t, {
-    name: 'killed', server: {},
+    name: 'killed',
+    server: {},
     script: async (place, command) => {
       const app = new App(sdk, command(argvOf(server, place)));
       await app.connect();
@@ -95,7 +117,10 @@ async function killed(t, sdk) {
 }
 
 const hostDenied = (reason) => ({ reason, status: 'host_denied' });
-const outcomes = (place) => records(place).flatMap((r) => r.lines).filter((line) => line.line_type === 'outcome');
+const outcomes = (place) =>
+  records(place)
+    .flatMap((r) => r.lines)
+    .filter((line) => line.line_type === 'outcome');
 
 /** A wrapped session with one call in flight; `act(raw, frontPid)` ends it. */
 async function interrupted(t, act) {

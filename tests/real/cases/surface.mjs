@@ -11,35 +11,55 @@ export function surface(suite, sdks) {
   for (const name of ['everything', 'context7', 'time']) {
     for (const sdk of sdks) {
       const server = servers[name];
-      suite.add(`surface ${name} ${sdk.id} without tees`, (t) => untapped(t, {
-        server, name, seed: server.seed,
-        script: (place, command) => tour(sdk, server, place, command(argvOf(server, place), at(place, server.env))),
-      }));
+      suite.add(`surface ${name} ${sdk.id} without tees`, (t) =>
+        untapped(t, {
+          server,
+          name,
+          seed: server.seed,
+          script: (place, command) => tour(sdk, server, place, command(argvOf(server, place), at(place, server.env))),
+        }),
+      );
     }
   }
   for (const [name, server] of Object.entries(servers)) {
     for (const sdk of sdks) {
-      suite.add(`surface ${name} ${sdk.id}`, (t) => transparent(t, {
-        server, name, seed: server.seed,
-        script: (place, command) => tour(sdk, server, place, command(argvOf(server, place), at(place, server.env))),
-      }));
+      suite.add(`surface ${name} ${sdk.id}`, (t) =>
+        transparent(t, {
+          server,
+          name,
+          seed: server.seed,
+          script: (place, command) => tour(sdk, server, place, command(argvOf(server, place), at(place, server.env))),
+        }),
+      );
     }
     suite.add(`surface ${name} under a policy that denies nothing asked for`, (t) => {
       t.needsAegis();
       return transparent(t, {
-        server, name, seed: server.seed, wrap: (place) => ['--policy', policyFile(place, manyRules)],
+        server,
+        name,
+        seed: server.seed,
+        wrap: (place) => ['--policy', policyFile(place, manyRules)],
         script: (place, command) => tour(sdks[0], server, place, command(argvOf(server, place), at(place, server.env))),
       });
     });
-    suite.add(`surface ${name} inspector`, (t) => transparent(t, {
-      server, name, seed: server.seed,
-      script: (place, command) => inspections(server, place, command(argvOf(server, place), at(place, server.env))),
-    }));
+    suite.add(`surface ${name} inspector`, (t) =>
+      transparent(t, {
+        server,
+        name,
+        seed: server.seed,
+        script: (place, command) => inspections(server, place, command(argvOf(server, place), at(place, server.env))),
+      }),
+    );
   }
 }
 
 /** Enough rules to be looked through, none for a tool that is called. */
-const manyRules = Array.from({ length: 200 }, (_, i) => ({ id: `r${i}`, action: 'deny', tool: `unused_${i}`, priority: i }));
+const manyRules = Array.from({ length: 200 }, (_, i) => ({
+  id: `r${i}`,
+  action: 'deny',
+  tool: `unused_${i}`,
+  priority: i,
+}));
 
 /** One session: lists, calls, reads, prompts, mistakes, close. */
 async function tour(sdk, server, place, command) {
@@ -68,7 +88,14 @@ async function inspections(server, place, command) {
   const [tool, args] = at(place, server.allow ?? server.deny);
   return [
     await inspect(place, command, ['--method', 'tools/list']),
-    await inspect(place, command, ['--method', 'tools/call', '--tool-name', tool, '--tool-args-json', JSON.stringify(args)]),
+    await inspect(place, command, [
+      '--method',
+      'tools/call',
+      '--tool-name',
+      tool,
+      '--tool-args-json',
+      JSON.stringify(args),
+    ]),
     await inspect(place, command, ['--method', 'tools/call', '--tool-name', 'no-such-tool', ...(server.inspect ?? [])]),
   ];
 }

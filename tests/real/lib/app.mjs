@@ -27,8 +27,12 @@ export class App {
     transport.onmessage = (message) => seen.arrived.push(plain(message));
     transport.stderr?.on('data', (chunk) => this.chunks.push(chunk));
     client.onerror = (error) => seen.errors.push(error.message);
-    client.onclose = () => { seen.closed += 1; };
-    client.fallbackNotificationHandler = async (notification) => { seen.notifications.push(plain(notification)); };
+    client.onclose = () => {
+      seen.closed += 1;
+    };
+    client.fallbackNotificationHandler = async (notification) => {
+      seen.notifications.push(plain(notification));
+    };
     client.fallbackRequestHandler = async (request) => {
       seen.requests.push(plain(request));
       const answer = answers[request.method];

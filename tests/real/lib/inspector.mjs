@@ -16,8 +16,12 @@ export function inspect(place, { command, args, cwd, env }, words) {
   const environment = { ...place.environment(), NODE_OPTIONS: '', MCP_INSPECTOR_SECRET_STORE: 'memory' };
   const child = spawn(process.execPath, argv, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
   const seen = { stdout: '', stderr: '', status: null };
-  child.stdout.setEncoding('utf8').on('data', (text) => { seen.stdout += text; });
-  child.stderr.setEncoding('utf8').on('data', (text) => { seen.stderr += text; });
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    seen.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    seen.stderr += text;
+  });
   return new Promise((resolve) => {
     child.on('close', (code, signal) => resolve({ ...seen, status: signal ?? code }));
   });

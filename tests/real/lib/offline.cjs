@@ -11,8 +11,12 @@ const net = require('node:net');
 const local = /^(localhost|127\.|::1$)/;
 
 function refusal(host) {
-  return Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`),
-    { errno: -3008, code: 'ENOTFOUND', syscall: 'getaddrinfo', hostname: host });
+  return Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), {
+    errno: -3008,
+    code: 'ENOTFOUND',
+    syscall: 'getaddrinfo',
+    hostname: host,
+  });
 }
 
 const lookup = dns.lookup;
@@ -24,7 +28,7 @@ dns.lookup = function offlineLookup(host, ...rest) {
 
 const promised = dns.promises.lookup;
 dns.promises.lookup = (host, ...rest) =>
-  (local.test(host) ? promised.call(dns.promises, host, ...rest) : Promise.reject(refusal(host)));
+  local.test(host) ? promised.call(dns.promises, host, ...rest) : Promise.reject(refusal(host));
 
 const connect = net.Socket.prototype.connect;
 net.Socket.prototype.connect = function offlineConnect(...args) {

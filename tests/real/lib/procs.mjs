@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export const MARK = 'AEGIS_REAL_MARK';
 
-/** Live processes whose environment holds the mark, as [{pid, argv}]. A zombie has no environment and does not count. */
+/** Live processes whose environment holds the mark, as [{pid, argv}]. A zombie has none and does not count. */
 export function marked(mark) {
   const needle = Buffer.from(`${MARK}=${mark}\0`);
   const found = [];

@@ -47,8 +47,12 @@ export class Raw {
   }
 
   async handshake(version = '2025-06-18') {
-    this.send({ jsonrpc: '2.0', id: 'hi', method: 'initialize',
-      params: { protocolVersion: version, capabilities: {}, clientInfo: { name: 'raw', version: '1' } } });
+    this.send({
+      jsonrpc: '2.0',
+      id: 'hi',
+      method: 'initialize',
+      params: { protocolVersion: version, capabilities: {}, clientInfo: { name: 'raw', version: '1' } },
+    });
     await this.answers(1);
     this.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
   }

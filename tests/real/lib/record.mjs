@@ -13,8 +13,11 @@ const NEWLINE = 0x0a;
 /** Runs a verb of aegis with the home of the place. */
 export function aegis(place, ...args) {
   const [command, ...first] = place.setup.aegis;
-  const { status, stdout, stderr } = spawnSync(command, [...first, ...args],
-    { env: { HOME: place.home, PATH: process.env.PATH }, encoding: 'utf8', maxBuffer: 1 << 28 });
+  const { status, stdout, stderr } = spawnSync(command, [...first, ...args], {
+    env: { HOME: place.home, PATH: process.env.PATH },
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
+  });
   return { status, stdout, stderr };
 }
 
@@ -23,10 +26,19 @@ export const recordFolder = (place) => join(place.home, '.local/state/aegis/reco
 /** All records under the default folder as [{file, lines}], oldest session first. */
 export function records(place, folder = recordFolder(place)) {
   if (!existsSync(folder)) return [];
-  return readdirSync(folder).filter((name) => name.endsWith('.aarl')).map((name) => {
-    const file = join(folder, name);
-    return { file, lines: readFileSync(file, 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line)) };
-  }).sort((a, b) => (a.lines[0]?.at < b.lines[0]?.at ? -1 : 1));
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.aarl'))
+    .map((name) => {
+      const file = join(folder, name);
+      return {
+        file,
+        lines: readFileSync(file, 'utf8')
+          .split('\n')
+          .filter(Boolean)
+          .map((line) => JSON.parse(line)),
+      };
+    })
+    .sort((a, b) => (a.lines[0]?.at < b.lines[0]?.at ? -1 : 1));
 }
 
 export function publicKey(place) {
@@ -68,7 +80,8 @@ function answersIn(bytes) {
   const found = new Map();
   for (const frame of frames(bytes)) {
     const message = parsed(frame);
-    if (message && message.method === undefined && 'id' in message) found.set(JSON.stringify(message.id), sha256(frame));
+    if (message && message.method === undefined && 'id' in message)
+      found.set(JSON.stringify(message.id), sha256(frame));
   }
   return found;
 }
@@ -107,7 +120,8 @@ export function verdictProblems(place, seen) {
   });
   const made = seen.steps.filter(({ step }) => step.startsWith('call ')).length;
   const kept = found.flatMap((r) => r.lines).filter((line) => line.line_type === 'outcome').length;
-  if (found.length === 0 || made !== kept) problems.push(`${kept} outcomes in ${found.length} records of ${made} calls`);
+  if (found.length === 0 || made !== kept)
+    problems.push(`${kept} outcomes in ${found.length} records of ${made} calls`);
   return problems;
 }
 
@@ -117,7 +131,8 @@ function callProblems({ lines }, front, back) {
   const [calls, intents, outcomes, close] = [callsIn(front.in), of('intent'), of('outcome'), of('close')[0]];
   const made = calls.map((c) => `${c.tool} ${c.digest}`).join();
   const kept = intents.map((line) => `${line.tool_id} ${line.request_digest}`).join();
-  if (made !== kept) problems.push(`the client's ${calls.length} calls and the ${intents.length} intents differ: ${made} | ${kept}`);
+  if (made !== kept)
+    problems.push(`the client's ${calls.length} calls and the ${intents.length} intents differ: ${made} | ${kept}`);
   if (outcomes.length !== calls.length) problems.push(`${outcomes.length} outcomes of ${calls.length} calls`);
   if (close?.calls !== calls.length) problems.push(`close says calls ${close?.calls} of ${calls.length}`);
   const answers = answersIn(back?.out ?? Buffer.alloc(0));
@@ -125,7 +140,8 @@ function callProblems({ lines }, front, back) {
     const outcome = outcomes.find((line) => line.call_id === intent.call_id);
     if (outcome?.response_digest === undefined) return;
     const answer = answers.get(JSON.stringify(calls[i]?.id));
-    if (outcome.response_digest !== answer) problems.push(`call ${i + 1}: response_digest is not the server's answer's`);
+    if (outcome.response_digest !== answer)
+      problems.push(`call ${i + 1}: response_digest is not the server's answer's`);
   });
   return problems;
 }

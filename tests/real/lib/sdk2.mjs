@@ -15,8 +15,10 @@ export function sdk2(modules) {
     id: 'sdk2',
     starts: 2,
     make(command, capabilities) {
-      const client = new Client({ name: 'aegis-test-real', version: '1' },
-        { capabilities, versionNegotiation: { mode: 'auto' } });
+      const client = new Client(
+        { name: 'aegis-test-real', version: '1' },
+        { capabilities, versionNegotiation: { mode: 'auto' } },
+      );
       return { client, transport: new StdioClientTransport(command) };
     },
     callTool: (client, params, options) => client.callTool(params, options),

@@ -47,8 +47,7 @@ export const servers = {
     ],
     deny: (place) => ['write_file', { path: join(place.work, 'denied.txt'), content: 'must not arrive' }],
     allow: (place) => ['read_text_file', { path: join(place.work, 'a.txt') }],
-    varies: [{ name: 'file-time', why: 'when the file was made',
-      text: /(?<=(created|modified|accessed): )[^\n"]+/g }],
+    varies: [{ name: 'file-time', why: 'when the file was made', text: /(?<=(created|modified|accessed): )[^\n"]+/g }],
   },
   memory: {
     entry: '@modelcontextprotocol/server-memory/dist/index.js',
@@ -99,7 +98,11 @@ export const servers = {
   },
   hello: {
     entry: 'mcp-hello-world/build/stdio.js',
-    calls: [['echo', { message: 'hi' }], ['add', { a: 1, b: 2 }], ['debug', {}]],
+    calls: [
+      ['echo', { message: 'hi' }],
+      ['add', { a: 1, b: 2 }],
+      ['debug', {}],
+    ],
     reads: ['hello://world', 'greeting://you'],
     prompts: [['helpful-assistant']],
     deny: ['add', { a: 4, b: 5 }],
@@ -112,7 +115,10 @@ export const servers = {
       ['current_time', { timezone: 'Asia/Tokyo', format: 'YYYY-MM-DD HH:mm:ss' }],
       ['days_in_month', { date: '2024-02-10' }],
       ['get_week_year', { date: '2025-03-23' }],
-      ['convert_time', { sourceTimezone: 'Asia/Shanghai', targetTimezone: 'Europe/London', time: '2025-03-23 12:30:00' }],
+      [
+        'convert_time',
+        { sourceTimezone: 'Asia/Shanghai', targetTimezone: 'Europe/London', time: '2025-03-23 12:30:00' },
+      ],
     ],
     deny: ['days_in_month', { date: '2024-02-10' }],
     allow: ['get_week_year', { date: '2025-03-23' }],
@@ -122,12 +128,14 @@ export const servers = {
     entry: '@wonderwhy-er/desktop-commander/dist/index.js',
     seed(place) {
       mkdirSync(join(place.home, '.claude-server-commander'));
-      writeFileSync(join(place.home, '.claude-server-commander', 'config.json'),
+      writeFileSync(
+        join(place.home, '.claude-server-commander', 'config.json'),
         JSON.stringify({
           telemetryEnabled: false,
           clientId: '00000000-0000-4000-8000-000000000000',
           allowedDirectories: [place.work],
-        }));
+        }),
+      );
       writeFileSync(join(place.work, 'a.txt'), 'first\nsecond\n');
     },
     calls: (place) => [
@@ -139,9 +147,15 @@ export const servers = {
     settled: (seen) => seen.notifications.some((n) => String(n.params?.data).startsWith('Failed to install Chrome')),
     deny: ['start_process', { command: 'touch denied', timeout_ms: 1000 }],
     allow: (place) => ['read_file', { path: join(place.work, 'a.txt') }],
-    varies: [{ name: 'end', maybe: true, path: /^\/status\//,
-      why: 'it ends about when the client loses patience: of itself or by the signal' },
-    { name: 'pid', why: 'the pid of the shell that it started', text: /(?<=with PID )\d+/g }],
+    varies: [
+      {
+        name: 'end',
+        maybe: true,
+        path: /^\/status\//,
+        why: 'it ends about when the client loses patience: of itself or by the signal',
+      },
+      { name: 'pid', why: 'the pid of the shell that it started', text: /(?<=with PID )\d+/g },
+    ],
   },
 };
 

@@ -92,9 +92,14 @@ export class Suite {
   report(name, { skipped, problems = [], seconds = '0.0', places = [] }) {
     if (problems.length > 0) {
       this.counts.failed += 1;
-      const kept = places.slice(0, 3).map((place) => place.dir).join(' ');
+      const kept = places
+        .slice(0, 3)
+        .map((place) => place.dir)
+        .join(' ');
       const more = problems.length > 8 ? [`… and ${problems.length - 8} more`] : [];
-      const lines = [...problems.slice(0, 8), ...more, ...(kept ? [`kept: ${kept}`] : [])].map((p) => `     ${p.replaceAll('\n', '\n     ')}`);
+      const lines = [...problems.slice(0, 8), ...more, ...(kept ? [`kept: ${kept}`] : [])].map(
+        (p) => `     ${p.replaceAll('\n', '\n     ')}`,
+      );
       console.log(`FAIL ${name} (${seconds} s)\n${lines.join('\n')}`);
       return;
     }

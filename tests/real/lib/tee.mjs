@@ -57,12 +57,14 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP']) {
 
 function leave(status) {
   writeFileSync(`${dir}/exit.json`, JSON.stringify({ ...status, ms: Date.now() - started }));
-  process.stderr.write('', () => process.stdout.write('', () => {
-    if (!status.signal) process.exit(status.code);
-    process.removeAllListeners(status.signal);
-    process.kill(process.pid, status.signal);
-    setTimeout(() => process.exit(128 + constants.signals[status.signal]), 200);
-  }));
+  process.stderr.write('', () =>
+    process.stdout.write('', () => {
+      if (!status.signal) process.exit(status.code);
+      process.removeAllListeners(status.signal);
+      process.kill(process.pid, status.signal);
+      setTimeout(() => process.exit(128 + constants.signals[status.signal]), 200);
+    }),
+  );
 }
 child.on('error', (error) => {
   process.stderr.write(`tee: cannot start ${argv[0]}: ${error.code}\n`);

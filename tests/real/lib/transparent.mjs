@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // The one claim behind most cases: run a script twice direct and once wrapped; the two direct transcripts must be equal
-// (else the rules of the server are wanting), the wrapped one equal to them, and in the wrapped run the bytes in front of
-// aegis the bytes behind it.
+// (else the rules of the server are wanting), the wrapped one equal to them, and in the wrapped run the bytes in front
+// of aegis the bytes behind it.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ export async function transparent(t, { server, name, seed, script, wrap = [], un
     writeFileSync(join(place.logs, 'seen.json'), JSON.stringify(seen, null, 1));
     const left = await place.empty();
     t.expect(left.length === 0, `left running: ${left.map((p) => p.argv).join('; ')}`);
-    runs.push({ seen, front: await place.taps('front'), back: flags && await place.taps('back') });
+    runs.push({ seen, front: await place.taps('front'), back: flags && (await place.taps('back')) });
   }
   const [one, two, wrapped] = runs;
   const rules = server.varies ?? [];
