@@ -8,6 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "mcp/json/canonical.h"
+
 namespace aegis::policy {
 namespace {
 
@@ -22,7 +24,7 @@ class LooseReader {
   bool boolean(bool /*value*/) { return true; }
   bool number_integer(Json::number_integer_t /*value*/) { return other_number(); }
   bool number_unsigned(Json::number_unsigned_t value) {
-    if (is_member("seq")) line_.seq = value;
+    if (is_member("seq") && value <= mcp::json::kMaxInteger) line_.seq = value;
     return value == 2 || other_number();
   }
   bool number_float(Json::number_float_t /*value*/, const std::string& /*text*/) {

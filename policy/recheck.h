@@ -89,7 +89,7 @@ class Rechecker {
 /// record says is escaped, so that it can neither move a cursor nor look like other words of the
 /// line.
 std::string encode_text(std::span<const RecheckedCall> calls);
-/// The same facts as one object, with its '\n'.
+/// The same facts as one canonical object, with its '\n', and as harmless to a terminal.
 std::string encode_json(const RecheckReport& report);
 
 }  // namespace aegis::policy

@@ -10,7 +10,7 @@
 namespace aegis::policy {
 namespace {
 
-using mcp::json::append_string;
+using mcp::json::CanonicalWriter;
 
 constexpr std::array<std::string_view, 4> kRecordedWords = {
     "allowed", "denied", "rate_limited", "pending_approval"};
@@ -19,11 +19,11 @@ constexpr std::array<std::string_view, 3> kReasonWords = {
 
 /// A clause in words; empty ones are left out.
 struct Words {
-  std::string_view verdict;
-  std::string_view plain_name;  // of the one word that the text says without a name
-  std::string_view plain;
-  std::string_view was;
-  std::string_view now;
+  std::string_view clause;
+  std::string_view action = {};
+  std::string_view reason = {};
+  std::string_view was = {};
+  std::string_view now = {};
 };
 
 std::string_view word_of(Recorded recorded) {
@@ -32,20 +32,22 @@ std::string_view word_of(Recorded recorded) {
 
 struct ToWords {
   Words operator()(Unchanged clause) const {
-    return {"unchanged", "action", word_of(clause.action), "", ""};
+    return {.clause = "unchanged", .action = word_of(clause.action)};
   }
   Words operator()(NewlyBlocked clause) const {
-    return {"newly_blocked", "", "", word_of(clause.was), word_of(Recorded::denied)};
+    return {
+        .clause = "newly_blocked", .was = word_of(clause.was), .now = word_of(Recorded::denied)};
   }
   Words operator()(NewlyAllowed clause) const {
-    return {"newly_allowed", "", "", word_of(clause.was), word_of(Recorded::allowed)};
+    return {
+        .clause = "newly_allowed", .was = word_of(clause.was), .now = word_of(Recorded::allowed)};
   }
   Words operator()(NewlyParked clause) const {
-    return {"newly_parked", "", "", word_of(clause.was), ""};
+    return {.clause = "newly_parked", .was = word_of(clause.was)};
   }
   Words operator()(Indeterminate clause) const {
-    return {
-        "indeterminate", "reason", kReasonWords[static_cast<std::size_t>(clause.reason)], "", ""};
+    return {.clause = "indeterminate",
+            .reason = kReasonWords[static_cast<std::size_t>(clause.reason)]};
   }
 };
 
@@ -63,24 +65,22 @@ std::string shown_id(std::string_view call_id) {
   return out;
 }
 
-void append_member(std::string_view name, std::string_view text, std::string& out) {
-  if (text.empty()) return;
-  out += ',';
-  append_string(name, out);
-  out += ':';
-  append_string(text, out);
+void write_member(std::string_view name, std::string_view text, CanonicalWriter& out) {
+  if (!text.empty()) out.member(name, text);
 }
 
-void append_json(const RecheckedCall& call, std::string& out) {
+void write_call(const RecheckedCall& call, CanonicalWriter& out) {
   const Words words = std::visit(ToWords{}, call.clause);
-  out += "{\"call\":";
-  append_string(call.call_id, out);
-  out += ",\"session\":" + std::to_string(call.session) + ",\"seq\":" + std::to_string(call.seq);
-  append_member("clause", words.verdict, out);
-  append_member(words.plain_name, words.plain, out);
-  append_member("was", words.was, out);
-  append_member("now", words.now, out);
-  out += '}';
+  out.begin_object();
+  write_member("action", words.action, out);
+  out.member("call", call.call_id);
+  out.member("clause", words.clause);
+  write_member("now", words.now, out);
+  write_member("reason", words.reason, out);
+  out.member("seq", call.seq);
+  out.member("session", call.session);
+  write_member("was", words.was, out);
+  out.end_object();
 }
 
 }  // namespace
@@ -91,8 +91,10 @@ std::string encode_text(std::span<const RecheckedCall> calls) {
     const Words words = std::visit(ToWords{}, call.clause);
     out += "call " + shown_id(call.call_id) + " session " + std::to_string(call.session) + " seq " +
            std::to_string(call.seq) + ": ";
-    out += words.verdict;
-    if (!words.plain.empty()) out.append(" ").append(words.plain);
+    out += words.clause;
+    for (const std::string_view word : {words.action, words.reason}) {
+      if (!word.empty()) out.append(" ").append(word);
+    }
     if (!words.was.empty()) out.append(" was=").append(words.was);
     if (!words.now.empty()) out.append(" now=").append(words.now);
     out += '\n';
@@ -101,20 +103,25 @@ std::string encode_text(std::span<const RecheckedCall> calls) {
 }
 
 std::string encode_json(const RecheckReport& report) {
-  std::string out = "{\"calls\":[";
-  for (std::size_t at = 0; at < report.calls.size(); ++at) {
-    if (at != 0) out += ',';
-    append_json(report.calls[at], out);
-  }
-  out += "],\"unchanged\":" + std::to_string(report.unchanged) +
-         ",\"differing\":" + std::to_string(report.differing) +
-         ",\"unanswered\":" + std::to_string(report.unanswered) +
-         ",\"unread_lines\":" + std::to_string(report.unread_lines) + ",\"notes\":[";
-  for (std::size_t at = 0; at < report.notes.size(); ++at) {
-    if (at != 0) out += ',';
-    append_string(report.notes[at], out);
-  }
-  return out += "]}\n";
+  std::string text;
+  CanonicalWriter out(text);
+  out.begin_object();
+  out.name("calls");
+  out.begin_array();
+  for (const RecheckedCall& call : report.calls)
+    write_call(call, out);
+  out.end_array();
+  out.member("differing", report.differing);
+  out.name("notes");
+  out.begin_array();
+  for (const std::string& note : report.notes)
+    out.string(note);
+  out.end_array();
+  out.member("unanswered", report.unanswered);
+  out.member("unchanged", report.unchanged);
+  out.member("unread_lines", report.unread_lines);
+  out.end_object();
+  return printable(text, Backslash::keep) + '\n';
 }
 
 }  // namespace aegis::policy

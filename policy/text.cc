@@ -15,18 +15,14 @@ struct Range {
   char32_t first;
   char32_t last;
 };
-// Sorted. Sources: ECMA-48 controls; UAX #9 (direction); UAX #14 (line ends); U+FEFF and zero
-// widths hide.
-constexpr std::array<Range, 10> kHidden = {{{0x00, 0x1F},
-                                            {0x7F, 0x9F},
-                                            {0xAD, 0xAD},
-                                            {0x61C, 0x61C},
-                                            {0x200B, 0x200F},
-                                            {0x2028, 0x202E},
-                                            {0x2060, 0x206F},
-                                            {0xFEFF, 0xFEFF},
-                                            {0xFFF9, 0xFFFB},
-                                            {0xE0000, 0xE007F}}};
+// Sorted. General categories Cc, Cf, Zl and Zp (Unicode 15).
+constexpr std::array<Range, 21> kHidden = {
+    {{0x00, 0x1F},       {0x7F, 0x9F},       {0xAD, 0xAD},       {0x600, 0x605},
+     {0x61C, 0x61C},     {0x6DD, 0x6DD},     {0x70F, 0x70F},     {0x890, 0x891},
+     {0x8E2, 0x8E2},     {0x180E, 0x180E},   {0x200B, 0x200F},   {0x2028, 0x202E},
+     {0x2060, 0x206F},   {0xFEFF, 0xFEFF},   {0xFFF9, 0xFFFB},   {0x110BD, 0x110BD},
+     {0x110CD, 0x110CD}, {0x13430, 0x1343F}, {0x1BCA0, 0x1BCA3}, {0x1D173, 0x1D17A},
+     {0xE0001, 0xE007F}}};
 
 bool is_hidden(char32_t value) {
   for (const Range& range : kHidden) {
@@ -42,8 +38,13 @@ void append_hex(char32_t value, int digits, std::string& out) {
   }
 }
 
+void append_unit(char32_t unit, std::string& out) {
+  out += "\\u";
+  append_hex(unit, 4, out);
+}
+
 /// Appends the character that `text` starts with, which is not empty, and returns its bytes.
-std::size_t append_front(std::string_view text, std::string& out) {
+std::size_t append_front(std::string_view text, Backslash backslash, std::string& out) {
   const std::size_t size = mcp::json::utf8_sequence_size(text);
   if (size == 0) {
     out += "\\x";
@@ -51,27 +52,25 @@ std::size_t append_front(std::string_view text, std::string& out) {
     return 1;
   }
   const char32_t code = mcp::json::decode_utf8(text).code;
-  if (code == U'\\') {
-    out += "\\\\";
-  } else if (!is_hidden(code)) {
+  if (!is_hidden(code)) {
     out += text.substr(0, size);
+    if (code == U'\\' && backslash == Backslash::twice) out += '\\';
   } else if (code <= 0xFFFF) {
-    out += "\\u";
-    append_hex(code, 4, out);
+    append_unit(code, out);
   } else {
-    out += "\\U";
-    append_hex(code, 8, out);
+    append_unit(0xD800 + ((code - 0x10000) >> 10U), out);
+    append_unit(0xDC00 + ((code - 0x10000) & 0x3FFU), out);
   }
   return size;
 }
 
 }  // namespace
 
-std::string printable(std::string_view text) {
+std::string printable(std::string_view text, Backslash backslash) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty())
-    text.remove_prefix(append_front(text, out));
+    text.remove_prefix(append_front(text, backslash, out));
   return out;
 }
 
@@ -82,7 +81,7 @@ std::string quoted(std::string_view text) {
       out += "...";
       break;
     }
-    text.remove_prefix(append_front(text, out));
+    text.remove_prefix(append_front(text, Backslash::twice, out));
   }
   return out += '"';
 }

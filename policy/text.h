@@ -3,14 +3,19 @@
 // a cursor, hides itself or turns the reading direction.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace aegis::policy {
 
-/// All of `text`. Controls, separators of lines, marks of direction and bytes that are no UTF-8
-/// become \u001b or \xff, and '\' becomes '\\', so that no two texts look the same.
-std::string printable(std::string_view text);
+/// twice: no two texts look the same. keep: for a text that is JSON, where every backslash has its
+/// meaning already.
+enum class Backslash : std::uint8_t { twice, keep };
+
+/// All of `text`. Controls, separators of lines, marks of direction and what is invisible become
+/// \u001b (above U+FFFF two of them, as JSON writes it), bytes that are no UTF-8 \xff.
+std::string printable(std::string_view text, Backslash backslash = Backslash::twice);
 
 /// For messages: printable, in double quotes, and cut after some forty code points.
 std::string quoted(std::string_view text);

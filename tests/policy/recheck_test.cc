@@ -307,6 +307,9 @@ TEST_CASE("what says that it is an outcome and cannot be read as one is answered
        R"({"call_id":"c-1","phase":"outcome","schema_version":1})"
        "\n",
        "call c-1 session 0 seq 0: indeterminate unknown_policy_set_hash\n"},
+      {"a position beyond the value space",
+       "{\"call_id\":\"c-1\",\"line_type\":\"outcome\",\"seq\":18446744073709551615}\n",
+       "call c-1 session 0 seq 0: indeterminate no_binding\n"},
       {"schema 2.0, which is not 2",
        R"({"call_id":"c-1","line_type":"outcome","schema_version":2.0,"seq":2})"
        "\n",
@@ -425,13 +428,13 @@ TEST_CASE("the same facts are told as one JSON object") {
       encode_json(recheck("  - { id: x, action: deny, tool: u }\n  - { id: y, action: "
                           "pending_approval, tool: w }\n",
                           record)) ==
-      R"({"calls":[{"call":"a\"b","session":0,"seq":2,"clause":"unchanged","action":"allowed"},)"
-      R"({"call":"c-1","session":0,"seq":2,"clause":"newly_blocked","was":"allowed","now":"denied"},)"
-      R"({"call":"c-1","session":0,"seq":2,"clause":"newly_allowed","was":"pending_approval","now":"allowed"},)"
-      R"({"call":"c-1","session":0,"seq":2,"clause":"newly_parked","was":"allowed"},)"
-      R"({"call":"c-1","session":0,"seq":2,"clause":"indeterminate","reason":"no_binding"}],)"
-      R"("unchanged":1,"differing":3,"unanswered":1,"unread_lines":0,)"
-      R"("notes":["line 6 says that it is an outcome and cannot be read as one"]})"
+      R"({"calls":[{"action":"allowed","call":"a\"b","clause":"unchanged","seq":2,"session":0},)"
+      R"({"call":"c-1","clause":"newly_blocked","now":"denied","seq":2,"session":0,"was":"allowed"},)"
+      R"({"call":"c-1","clause":"newly_allowed","now":"allowed","seq":2,"session":0,"was":"pending_approval"},)"
+      R"({"call":"c-1","clause":"newly_parked","seq":2,"session":0,"was":"allowed"},)"
+      R"({"call":"c-1","clause":"indeterminate","reason":"no_binding","seq":2,"session":0}],"differing":3,)"
+      R"("notes":["line 6 says that it is an outcome and cannot be read as one"],)"
+      R"("unanswered":1,"unchanged":1,"unread_lines":0})"
       "\n");
 }
 

@@ -27,7 +27,7 @@ TEST_CASE("a text is shown so that it cannot move a cursor, hide or turn around"
       {"a backslash, so that no text can pose as an escape", "\\u001b", "\\\\u001b"},
       {"right-to-left override", "\xE2\x80\xAE", "\\u202e"},
       {"zero-width space", "a\xE2\x80\x8B", "a\\u200b"},
-      {"a tag above U+FFFF", "\xF3\xA0\x81\x81", "\\U000e0041"},
+      {"a tag above U+FFFF", "\xF3\xA0\x81\x81", "\\udb40\\udc41"},
       {"a byte that is no UTF-8",
        "a\xFF"
        "b",
@@ -41,6 +41,10 @@ TEST_CASE("a text is shown so that it cannot move a cursor, hide or turn around"
     CAPTURE(row.name);
     CHECK(printable(row.text) == row.shown);
   }
+}
+
+TEST_CASE("in a text that is JSON a backslash stays one") {
+  CHECK(printable("\"\\n\xC2\x9B\"", Backslash::keep) == "\"\\n\\u009b\"");
 }
 
 TEST_CASE("a quoted text is cut after forty code points, not bytes") {
