@@ -91,6 +91,27 @@ class Limits(harness.SessionCase):
         found = record.outcomes(self.finish(wrap, server))
         self.assertEqual([line["execution"]["status"] for line in found], ["success"] * 5000)
 
+    def test_more_calls_in_flight_than_are_kept(self):
+        """What is over the limit is refused, the rest is as ever."""
+        self.patience = 90
+        signal.alarm(self.patience)
+        wrap, server = self.puppet("--durability", "off")
+        server.start("drain")
+        refused = None
+        for begin in range(0, 1 << 20, 512):
+            wrap.send(*(call(id) for id in range(begin, begin + 512)))
+            if harness.select_now(wrap.out.fd):
+                refused = wrap.recv_json()
+                break
+        self.assertIsNotNone(refused, "a million calls in flight were taken")
+        self.assertEqual(refused["error"]["data"]["aegis"]["code"], "RECORD_UNAVAILABLE")
+        print(f"call {refused['id']} was refused; peak {wrap.peak_kib()} KiB")
+        server.let_go()
+        wrap.close_stdin()
+        wrap.signal(signal.SIGTERM)
+        wrap.wait()
+        self.assertGreater(len(record.intents(self.check_record())), 1000)
+
     def test_few_descriptors(self):
         for most in range(3, 24):
             with self.subTest(most=most):

@@ -15,7 +15,7 @@ import unittest
 import uuid
 
 import record
-from processes import (MARK, SCRIPT_SERVER, Puppet, Stream, Wrap, marked, read_bytes, read_text, select_readable,
+from processes import (MARK, SCRIPT_SERVER, Puppet, Stream, Wrap, marked, read_bytes, read_text, select_now, select_readable,
                        status_kib, wait_gone, write_all)
 
 AEGIS = os.environ.get("AEGIS_BIN", "")
@@ -43,12 +43,13 @@ class SessionCase(unittest.TestCase):
     """A folder, a home and a mark of its own for each test; afterwards no process is left, or the test fails."""
 
     patience = 30  # seconds that a test may take before it counts as hung
+    root = None    # where its folder lies; None: where the system puts temporary files
     longMessage = True
 
     def setUp(self):
         self.assertTrue(os.access(AEGIS, os.X_OK), "set AEGIS_BIN to the binary under test")
         self.assertTrue(os.access(SCRIPT_SERVER, os.X_OK), "set AEGIS_SCRIPT_SERVER to script_server")
-        self.dir = tempfile.mkdtemp(prefix="aegis-")
+        self.dir = tempfile.mkdtemp(prefix="aegis-", dir=self.root)
         self.addCleanup(shutil.rmtree, self.dir, ignore_errors=True)
         self.home = self.path("home")
         os.mkdir(self.home)

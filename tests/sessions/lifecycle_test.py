@@ -84,6 +84,13 @@ class EndOfInput(LifeCase):
         wrap.wait()
         self.check_record()
 
+    def test_an_input_that_ended_before_the_start_is_sealed_at_once_too(self):
+        stdin, to = os.pipe()
+        os.close(to)
+        self.puppet(stdin=stdin)
+        os.close(stdin)
+        self.wait_sealed(1.5)
+
     def test_an_answer_that_comes_after_it_is_relayed_and_recorded(self):
         wrap, server = self.puppet()
         wrap.send(call(1))
@@ -243,6 +250,20 @@ class Stopping(LifeCase):
         wrap.signal(signal.SIGKILL)
         wrap.wait()
         self.check_record()
+
+
+class Keeper(LifeCase):
+    def test_a_server_whose_keeper_is_killed_is_ended_and_the_record_sealed(self):
+        wrap, server = self.puppet()
+        wrap.send(call(1))
+        server.recv()
+        server.let_go()
+        os.kill(int(server.born_status["PPid"]), signal.SIGKILL)
+        self.assertEqual(wrap.out.rest(), b"")
+        self.assertEqual(wrap.wait(), 125)
+        self.assertIn("keeper", wrap.own_words())
+        outcome = record.outcome_of(self.check_record(), call(1))
+        self.assertEqual(outcome["execution"]["reason"], "child exited before responding")
 
 
 class Together(LifeCase):

@@ -117,6 +117,11 @@ def select_readable(*fds):
     return select.select(fds, [], [])[0]
 
 
+def select_now(fd):
+    """Whether the descriptor has something, or its end."""
+    return bool(select.select([fd], [], [], 0)[0])
+
+
 def write_all(fd, data):
     view = memoryview(data)
     while view:

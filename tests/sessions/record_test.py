@@ -137,6 +137,21 @@ class Answers(RecordCase):
                 outcome, = record.outcomes(self.finish(wrap, server, path))
                 self.assertEqual(outcome["execution"], {"status": "success"})
 
+    def test_an_answer_that_strict_readers_refuse_is_an_answer(self):
+        odd = [b'{"jsonrpc":"2.0","id":1,"result":{"text":"\xff"}}\n', b'{"jsonrpc":"2.0","id":1,"result":"\\ud800"}\n',
+               b'{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":1e999}}\n', b' {"id":1,"result":' + b"[" * 400 + b"]" * 400 + b'} \r\n',
+               b'{"result":{"id":2,"method":"x"},"id":1}\n', b'{"id":1,"result":null}\n', b'{"id":1,"error":null}\n']
+        for said in odd:
+            with self.subTest(said[:60]):
+                path = self.path(record.digest(said))
+                wrap, server = self.puppet(audit=path)
+                wrap.send(call(1))
+                server.recv()
+                server.send(said)
+                self.assertEqual(wrap.recv(), said)
+                outcome, = record.outcomes(self.finish(wrap, server, path))
+                self.assertEqual(outcome["response_digest"], record.frame_digest(said))
+
     def test_64_calls_in_flight_answered_in_reverse(self):
         wrap, server = self.puppet()
         calls = [call(id, f"tool{id}") for id in range(64)]

@@ -77,6 +77,13 @@ class Reload(harness.SessionCase):
         wrap.collector.wait_for(b"No such file")
         self.refused(wrap, 1)
 
+    def test_one_that_would_block_its_reader_is_reported(self):
+        wrap, server = self.puppet("--policy", self.write("policy", DENY_ALL))
+        os.remove(self.path("policy"))
+        os.mkfifo(self.path("policy"))
+        self.hang_up(wrap, server)
+        self.refused(wrap, 1)
+
     def test_a_rate_window_outlives_it(self):
         wrap, server = self.puppet("--policy", self.write("policy", BUDGET))
         self.passes(wrap, server, 1)

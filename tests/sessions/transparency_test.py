@@ -151,6 +151,16 @@ class Stderr(harness.SessionCase):
         self.assertHolds(wrap.stderr(), self.NOISE)
         self.assertHolds(harness.read_bytes(log), self.NOISE)
 
+    def test_a_copy_that_cannot_be_written_does_not_stop_the_session(self):
+        wrap, server = self.puppet("--stderr-log", "/dev/full")
+        server.complain(self.NOISE)
+        wrap.send(call(1))
+        self.assertEqual(server.recv(), call(1))
+        server.exit(0)
+        self.assertEqual(wrap.end(), 0)
+        self.assertHolds(wrap.stderr(), self.NOISE)
+        self.assertIn("No space left", wrap.own_words())
+
     def test_a_client_that_never_reads_it_does_not_stop_the_session(self):
         wrap, server = self.puppet(collects=False)
         fcntl.fcntl(server.fds[2], fcntl.F_SETFL, os.O_NONBLOCK)
@@ -174,7 +184,7 @@ class StrictStdout(harness.SessionCase):
 
     def test_what_is_no_json_goes_to_stderr_when_it_is_on(self):
         wrap, server = self.puppet("--strict-stdout")
-        server.send(self.BANNER, answer(1), b"{broken\n", answer(2))
+        server.send(self.BANNER, answer(1), b"{broken\n", answer(2), b"bye")
         self.assertEqual(wrap.recv(), answer(1))
         self.assertEqual(wrap.recv(), answer(2))
         server.exit(0)
@@ -182,6 +192,7 @@ class StrictStdout(harness.SessionCase):
         self.assertEqual(wrap.tail, b"")
         self.assertIn(self.BANNER, wrap.stderr())
         self.assertIn(b"{broken\n", wrap.stderr())
+        self.assertIn(b"bye", wrap.stderr())
 
 
 class World(harness.SessionCase):
@@ -202,6 +213,17 @@ class World(harness.SessionCase):
         wrap = self.wrap(server=[b"/bin/sh", b"-c", script, log, *odd])
         self.assertEqual(wrap.end(), 0, wrap.stderr())
         self.assertEqual(harness.read_bytes(log), b"".join(word + b"\0" for word in odd))
+
+    def test_the_servers_name_is_the_one_that_was_typed(self):
+        """Some programs act by it; and it is found where the client's PATH says."""
+        os.symlink(harness.SCRIPT_SERVER, self.path("by-name"))
+        puppet = harness.Puppet(self.path("socket"))
+        self.puppets.append(puppet)
+        puppet.argv[0] = "by-name"
+        wrap = self.wrap(server=puppet.argv, env=self.env(PATH="/nowhere:" + self.dir))
+        puppet.arrive(wrap)
+        cmdline = harness.read_bytes(f"/proc/{puppet.pid}/cmdline").split(b"\0")
+        self.assertEqual(cmdline[:-1], [word.encode() for word in puppet.argv])
 
     def test_umask_and_limits_are_the_clients(self):
         def narrow():

@@ -198,7 +198,9 @@ class Recovery(VerifyCase):
     def test_a_torn_tail_is_moved_aside_and_named(self):
         self.session(call(0))
         whole = harness.read_bytes(self.audit)
-        for n, torn in enumerate((b'{"call_id":"half', b"{", whole.splitlines()[1][:-1], b'{"a":"\xff"}')):
+        rows = (b'{"call_id":"half', b"{", whole.splitlines()[1][:-1], b'{"a":"\xff"}', b"\0" * 4096, b"{" + b"x" * 300000,
+                b'{"a":1,\n', b"\n", b'{"a":1}{"b":2}', b'{"a":1}\0\0\0')
+        for n, torn in enumerate(rows):
             with self.subTest(torn[:20]):
                 path = self.write(f"{n}.aarl", whole + torn)
                 self.session(call(0), path=path)
@@ -223,6 +225,18 @@ class Recovery(VerifyCase):
         self.session(call(0))
         self.assertEqual(self.check_record()[0]["recovered"]["bytes"], 12)
 
+    def test_an_end_that_is_json_but_no_line_is_refused_untouched(self):
+        self.session(call(0))
+        whole = harness.read_bytes(self.audit)
+        for end in (b'{"a":1}', b'{"a":1}\n', b"[1]\n", b"1\n", b'"x"'):
+            with self.subTest(end):
+                path = self.write("ended.aarl", whole + end)
+                found = self.aegis("wrap", "--audit", path, "--", "touch", self.path("ran"))
+                self.assertEqual(found.returncode, 125, found.stderr)
+                self.assertIn(path, found.stderr)
+                self.assertEqual(harness.read_bytes(path), whole + end)
+                self.assertFalse(os.path.exists(self.path("ran")))
+
     def test_a_missing_last_newline_is_no_tear(self):
         self.session(call(0))
         os.truncate(self.audit, os.path.getsize(self.audit) - 1)
@@ -245,12 +259,26 @@ class Published(VerifyCase):
             ("tampered/duplicate_decision", 1, "^Tampered"), ("indeterminate/reserved_checkpoint", 3, "^Indeterminate"),
             ("indeterminate/golden_first_three_lines", 3, "^Indeterminate")]
 
-    def test_each_gets_its_verdict(self):
+    def folder(self):
         here = os.path.dirname(os.path.abspath(__file__))
         shared = os.environ.get("AEGIS_SHARED", os.path.join(here, "../../../shared"))
         folder = os.path.join(shared, "vectors")
         if not os.path.isdir(folder):
             self.skipTest("the published records are not here: set AEGIS_SHARED")
+        return folder
+
+    def test_a_session_may_follow_one_of_another_emitter(self):
+        for name, code in (("pinned/one_call", 0), ("indeterminate/golden_first_three_lines", (0, 3))):
+            with self.subTest(name):
+                kept = harness.read_bytes(os.path.join(self.folder(), name + ".aarl"))
+                path = self.write("joined.aarl", kept)
+                self.session(call(0), path=path)
+                self.assertTrue(harness.read_bytes(path).startswith(kept))
+                found = self.aegis("verify", path)
+                self.assertIn(found.returncode, (code,) if code == 0 else code, found.stdout)
+
+    def test_each_gets_its_verdict(self):
+        folder = self.folder()
         for name, code, first in self.ROWS:
             with self.subTest(name):
                 self.check(code, first, os.path.join(folder, name + ".aarl"))
