@@ -125,7 +125,7 @@ void Flags::add_value(const Flag& flag, Times times, Take take) {
     return true;
   };
   CLI::Option* option = app_->add_option(flag.name, std::move(take_all), flag.help);
-  option->type_name(flag.value)->expected(1)->allow_extra_args(false);
+  option->type_name(flag.value)->expected(1);
   if (times == Times::several) option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
