@@ -55,10 +55,15 @@ Json server_info() {
 
 // --- The tools ------------------------------------------------------------------------------
 
-Answer text_result(const std::string& text, bool is_error) {
+Answer say(const std::string& text) {
   Answer answer;
   answer.result["content"] = Json::array({{{"type", "text"}, {"text", text}}});
-  if (is_error) answer.result["isError"] = true;
+  return answer;
+}
+/// A tool that failed says so in its result, where the model sees it.
+Answer complain(const std::string& text) {
+  Answer answer = say(text);
+  answer.result["isError"] = true;
   return answer;
 }
 
@@ -67,21 +72,21 @@ class Notes {
   Answer add(const Json& arguments) {
     const auto text = arguments.find("text");
     if (text == arguments.end() || !text->is_string()) {
-      return text_result("add_note needs a string named text", true);
+      return complain("add_note needs a string named text");
     }
     notes_.push_back(text->get<std::string>());
-    return text_result("Noted. There are " + std::to_string(notes_.size()) + " notes.", false);
+    return say("Noted. There are " + std::to_string(notes_.size()) + " notes.");
   }
   Answer read() const {
     std::string text;
     for (const std::string& note : notes_)
       text += "- " + note + "\n";
-    return text_result(notes_.empty() ? "There are no notes." : text, false);
+    return say(notes_.empty() ? "There are no notes." : text);
   }
   Answer remove_all() {
     const std::size_t count = notes_.size();
     notes_.clear();
-    return text_result("Deleted " + std::to_string(count) + " notes.", false);
+    return say("Deleted " + std::to_string(count) + " notes.");
   }
 
  private:
