@@ -94,6 +94,8 @@ TEST_CASE("whatever is no JSON or no UTF-8 behind the last Line is torn") {
       {"with a newline at its end", "{\"line_type\":\n"},
       {"not UTF-8 in a whole object", "{\"a\":\"\xff\"}"},
       {"two values in one line", "{}{}\n"},
+      {"a blank line", "\n"},
+      {"blanks", " \n \n"},
       {"text", "these are somebody's words\n"},
       {"a long line without an end", "{\"a\":\"" + std::string(200'000, 'x')},
   };
@@ -121,7 +123,6 @@ TEST_CASE("an end that is JSON but no Line is refused") {
       {"an array", "[]\n"},
       {"an empty object", "{}\n"},
       {"an object of another kind", "{\"a\":1}\n"},
-      {"a blank line", "\n"},
       {"another version",
        "{\"line_type\":\"close\",\"prev_hash\":\"" + hash + "\",\"schema_version\":3,\"seq\":0}\n"},
       {"no seq", "{\"line_type\":\"close\",\"prev_hash\":\"" + hash + "\",\"schema_version\":2}\n"},
