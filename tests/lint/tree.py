@@ -74,12 +74,18 @@ def purity_findings(name, text):
             yield f"{name}:{number}: {name.split('/')[0]} is pure, so it may not call {match.group(1)}"
 
 
+def own_header(name):
+    """The line that a .cc, or the test of one, may start with instead of a comment."""
+    stem = re.sub(r"^tests/", "", name).removesuffix(".cc").removesuffix("_test")
+    return f'#include "{stem}.h"'
+
+
 def source_findings(name, text):
     lines = text.splitlines()
     if not lines or lines[0] != f"// {SPDX}":
         yield f"{name}:1: must start with // {SPDX}"
-    elif len(lines) < 2 or not lines[1].startswith("//"):
-        yield f"{name}:2: must say in a comment what the file is for"
+    elif len(lines) < 2 or not (lines[1].startswith("//") or lines[1] == own_header(name)):
+        yield f"{name}:2: must say what the file is for, or include first the header that says it"
     if len(lines) > MAX_LINES:
         yield f"{name}:{len(lines)}: {len(lines)} lines, at most {MAX_LINES}: a room that wants dividing"
     if name.endswith(".h") and "#pragma once" not in lines:
