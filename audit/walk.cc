@@ -80,7 +80,7 @@ bool Walk::take_line(const Line& line) {
 /// It can be hashed, so what follows is still linked to it, and nothing more.
 bool Walk::take_opaque(const OpaqueLine& line) {
   if (session_ && session_->is_closed) return tampered("a Line after close");
-  if (session_) session_->calls.set_incomplete();
+  if (session_) session_->has_gap = true;
   indeterminate("schema_version " + std::to_string(line.schema_version) + " at " + position());
   return true;
 }
@@ -142,7 +142,9 @@ bool Walk::check_place(const Line& line) {
   }
   if (line.seq > next_seq_) {
     // No forger can do this: to take a Line out of an intact chain, all after it must be signed
-    // anew. A writer that could not write a Line can.
+    // anew. A writer that could not write a Line can. Whose intent or outcome that was, nobody
+    // knows.
+    session_->has_gap = true;
     indeterminate("seq jumps from " + std::to_string(next_seq_) + " over an intact chain, at " +
                   position());
   }
@@ -185,8 +187,13 @@ std::string Walk::position() const {
   return "session " + std::to_string(at_.session) + ' ' + seq_text(at_.seq);
 }
 
+/// A session without its close may have lost more than that: intents are unsigned, and whoever cut
+/// outcomes off can write what the next session's open then points to. So it is never Verified,
+/// first or last.
 void Walk::end_session() {
   if (!session_ || session_->is_closed) return;
+  indeterminate("session " + std::to_string(session_count_ - 1) +
+                " has no close, calls in flight: " + std::to_string(session_->calls.size()));
   for (Pairing::Call& call : session_->calls.take_all()) {
     if (!has_room_to_list(call.call_id.size() + call.tool_id.size())) continue;
     report_.in_flight.push_back(
@@ -214,10 +221,6 @@ Report Walk::finish() {
   }
   if (torn_) indeterminate("the last line is torn: " + torn_->what);
   if (report_.lines == 0) indeterminate("no Lines");
-  if (session_ && !session_->is_closed) {
-    indeterminate("session " + std::to_string(session_count_ - 1) +
-                  " has no close, calls in flight: " + std::to_string(session_->calls.size()));
-  }
   end_session();
   std::sort(
       report_.unpaired.begin(), report_.unpaired.end(), [](const Unpaired& a, const Unpaired& b) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
+// Finds rules that do less than they seem to; the index says which rule goes before which.
 #include "policy/advice.h"
 
 #include <string>
@@ -27,6 +28,7 @@ class Adviser {
     if (rule.limits && purpose == Purpose::wrap) {
       warn(number, *places_[number].limits, ".limits", "limits bind nothing in wrap yet");
     }
+    if (purpose == Purpose::recheck) warn_of_wrap(number);
     // What this rule matches, the winner among calls with just its axes matches too, and outranks
     // it.
     const Rule* winner = index_.find(axes_of(rule));
@@ -34,6 +36,28 @@ class Adviser {
   }
 
  private:
+  /// A policy is checked with recheck before wrap gets it, and wrap takes less.
+  void warn_of_wrap(std::size_t number) {
+    const Rule& rule = rules_[number];
+    const auto has_star = [](const std::optional<std::string>& axis) {
+      return axis && axis->find('*') != std::string::npos;
+    };
+    if (rule.capability) {
+      warn(number,
+           places_[number].rule,
+           ".capability",
+           "aegis wrap refuses this policy: an MCP call has no capability, so the rule could never "
+           "match there");
+    }
+    if (has_star(rule.tool) || has_star(rule.role)) {
+      warn(number,
+           places_[number].rule,
+           has_star(rule.tool) ? ".tool" : ".role",
+           "aegis wrap refuses this policy: a '*' inside a longer name stands for itself and "
+           "matches no other text");
+    }
+  }
+
   std::string describe_winner(const Rule& winner) const {
     const auto number = static_cast<std::size_t>(&winner - rules_.data());
     const std::string which = "the rule " + quoted(winner.id) + " on line " +

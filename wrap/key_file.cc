@@ -118,6 +118,26 @@ std::string octal(mode_t mode) {
   return std::string(text.data(), static_cast<std::size_t>(size));
 }
 
+/// What --force may replace: a key, nothing else. As root a slip would cost /dev/null.
+Result<void> check_replaceable(const std::string& path) {
+  constexpr std::string_view kOnlyKeys =
+      "; only a key is replaced: remove it yourself, or name another path";
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT) return {};
+    return errno_error(kMaking, path);
+  }
+  if (!S_ISREG(status.st_mode)) {
+    return refusal(kMaking, path, "it is no regular file" + std::string(kOnlyKeys));
+  }
+  const Fd file = AEGIS_TRY(open_regular(kMaking, path));
+  std::string text = AEGIS_TRY(read_up_to(file, {kMaking, path, kMaxKeyText}));
+  const bool is_key = audit::parse_seed(text).has_value();
+  audit::wipe(text);
+  if (!is_key) return refusal(kMaking, path, "it holds no key" + std::string(kOnlyKeys));
+  return {};
+}
+
 Result<OpenedKey> open_default_key() {
   std::string path = AEGIS_TRY(default_key_path());
   Result<audit::SigningKey> found = read_key_file(path);
@@ -159,6 +179,7 @@ Result<audit::SigningKey> read_key_file(const std::string& path) {
 }
 
 Result<audit::SigningKey> make_key_file(const std::string& path, Existing existing) {
+  if (existing == Existing::replace) AEGIS_TRY(check_replaceable(path));
   audit::Seed seed{};
   AEGIS_TRY(fill_random(seed));
   if (Result<void> stored = store_seed(seed, path, existing); !stored) {

@@ -22,7 +22,8 @@ confine::Result<audit::SigningKey> read_named_key(const std::string& path);
 
 enum class Existing : std::uint8_t { keep, replace };
 /// Makes a key from fresh randomness and puts it at `path`, mode 0600, synced. With Existing::keep
-/// a file of that name is never touched: the error then has code EEXIST. Makes no folder.
+/// a file of that name is never touched: the error then has code EEXIST; with Existing::replace
+/// only a regular file that holds a key is replaced. Makes no folder.
 confine::Result<audit::SigningKey> make_key_file(const std::string& path, Existing existing);
 
 /// "public_key <hex>" and "key_id     <hex>", each with its newline.

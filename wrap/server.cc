@@ -165,6 +165,7 @@ Result<std::string> find_program(const std::string& command) {
     if (::stat(command.c_str(), &status) != 0) return errno_error("run", command);
     return confine::code_error("run", command, EACCES);
   }
+  if (command.empty()) return Error{"run: the command behind -- is an empty word", ENOENT};
   const char* set = std::getenv("PATH");
   const std::string path =
       set == nullptr ? "/bin:/usr/bin" : set;  // execvp(3)'s when PATH is unset

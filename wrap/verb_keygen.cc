@@ -49,7 +49,7 @@ int verb_keygen(const Arguments& arguments) {
   bool is_forced = false;
   Flags flags(kText, {Operands::none, kFailed});
   flags.add_text({"--out", "PATH", "where it goes (default: ~/.config/aegis/signing.key)"}, out);
-  flags.add_switch({"--force", nullptr, "replace the file that is there"}, is_forced);
+  flags.add_switch({"--force", nullptr, "replace the key that is there"}, is_forced);
   if (const std::optional<int> exit = flags.parse(arguments)) return *exit;
 
   const Result<audit::SigningKey> made = make(out, is_forced ? Existing::replace : Existing::keep);

@@ -47,7 +47,7 @@ TEST_CASE("an open tail prints its calls in flight, of every session that has so
                                    .outcome("y")
                                    .text());
   CHECK(encode_text(report) ==
-        "Indeterminate: session 1 has no close, calls in flight: 1\n"
+        "Indeterminate: session 0 has no close, calls in flight: 1\n"
         "key_id " +
             key_hex +
             "\n"
@@ -61,7 +61,7 @@ TEST_CASE("an open tail prints its calls in flight, of every session that has so
       R"({"call":"c-2","seq":2,"session":0,"tool":"echo"},{"call":"x","seq":1,"session":1,"tool":"echo"}],)"
       R"("key_id":[")" +
           key_hex +
-          R"("],"reason":"session 1 has no close, calls in flight: 1",)"
+          R"("],"reason":"session 0 has no close, calls in flight: 1",)"
           R"("unpaired":[{"call":"y","line":"outcome","seq":2,"session":1}],"verdict":"Indeterminate"})");
 }
 

@@ -66,9 +66,6 @@ TEST_CASE("a record that keeps every rule is verified") {
       {"two sessions, two keys",
        one_call().use_key(key_of(2)).open().close().text(),
        "Verified (unpinned)"},
-      {"a session that was killed, and another",
-       Forge().open_paired().intent("c-1").open().close().text(),
-       "Verified (unpinned)"},
       {"an intent that is signed nevertheless",
        Forge()
            .open()
@@ -232,6 +229,12 @@ TEST_CASE("what cannot be judged is indeterminate, and tampering outranks it") {
       {"a second session without close",
        one_call().open().text(),
        "Indeterminate: session 1 has no close, calls in flight: 0"},
+      {"an earlier session without close: its tail may be gone",
+       Forge().open().open().close().text(),
+       no_close + "0"},
+      {"invented intents between two sessions",
+       Forge().open_paired().intent("c-1").open_paired().close().text(),
+       no_close + "1"},
       {"seq jumps",
        Forge().open().jump_to(5).close().text(),
        "Indeterminate: seq jumps from 1 over an intact chain, at session 0 seq 5"},
@@ -254,6 +257,7 @@ TEST_CASE("what cannot be judged is indeterminate, and tampering outranks it") {
            .open_paired()
            .intent("c-1")
            .outcome("c-1", {R"({"schema_version":3,"tool_id":7})"})
+           .close()
            .text(),
        "Indeterminate: schema_version 3 at session 0 seq 2"},
       {"a record of schema version 1, which has no chain",

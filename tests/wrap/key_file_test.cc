@@ -161,6 +161,23 @@ TEST_CASE("making a key never touches one that is there, unless told to") {
   CHECK(scratch.list() == std::vector<std::string>{"key"});
 }
 
+TEST_CASE("only a key is ever replaced: no notes, no pipe, no device, no link") {
+  const Scratch scratch;
+  const std::string notes = scratch.write("notes", "dear diary\n");
+  const std::string pipe = scratch.path("pipe");
+  const std::string link = scratch.path("link");
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  REQUIRE(::symlink("notes", link.c_str()) == 0);
+  for (const std::string& path : {notes, pipe, link}) {
+    CAPTURE(path);
+    const Result<SigningKey> made = make_key_file(path, Existing::replace);
+    REQUIRE_FALSE(made);
+    CHECK(describe(made.error()).find("only a key is replaced") != std::string::npos);
+  }
+  CHECK(read_whole(notes) == "dear diary\n");
+  CHECK(scratch.list() == std::vector<std::string>{"link", "notes", "pipe"});
+}
+
 TEST_CASE("a key that cannot be put in its place leaves nothing behind") {
   const Scratch scratch;
   REQUIRE(::mkdir(scratch.path("key").c_str(), 0700) == 0);
