@@ -18,7 +18,7 @@ std::size_t cost(std::string_view call_id, std::string_view tool_id) {
 Pairing::Added Pairing::add(Call call) {
   const std::size_t bytes = cost(call.call_id, call.tool_id);
   if (bytes_ + bytes > kMaxPairing) {
-    is_incomplete_ = true;
+    is_overfull_ = true;
     return Added::full;
   }
   Open open{call.seq, std::move(call.tool_id), call.request_digest};
@@ -51,7 +51,7 @@ std::vector<Pairing::Call> Pairing::take_all() {
   }
   std::sort(calls.begin(), calls.end(), [](const Call& a, const Call& b) { return a.seq < b.seq; });
   bytes_ = 0;
-  is_incomplete_ = false;
+  is_overfull_ = false;
   return calls;
 }
 

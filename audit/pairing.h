@@ -37,10 +37,8 @@ class Pairing {
               const FrameDigest& request_digest);
 
   [[nodiscard]] std::size_t size() const { return calls_.size(); }
-  /// Some intent did not fit or could not be read: from here on an outcome without one proves
-  /// nothing.
-  [[nodiscard]] bool is_incomplete() const { return is_incomplete_; }
-  void set_incomplete() { is_incomplete_ = true; }
+  /// Some intent did not fit: from here on an outcome without one proves nothing.
+  [[nodiscard]] bool is_overfull() const { return is_overfull_; }
   /// All that is left, in order of seq; then it is as new.
   std::vector<Call> take_all();
 
@@ -52,7 +50,7 @@ class Pairing {
   };
   std::map<std::string, Open, std::less<>> calls_;
   std::size_t bytes_ = 0;
-  bool is_incomplete_ = false;
+  bool is_overfull_ = false;
 };
 
 }  // namespace aegis::audit

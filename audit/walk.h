@@ -26,6 +26,7 @@ struct Session {
   PublicKey key;
   std::string key_id;      // hex
   bool is_paired = false;  // its emitter keeps the pairing rules
+  bool has_gap = false;    // a Line is missing or cannot be read: it may have been any call's
   bool is_closed = false;
   Pairing calls;
 };
@@ -69,6 +70,7 @@ class Walk {
   bool judge_decision(const Line& line);
   bool judge_close();
 
+  [[nodiscard]] bool must_pair() const;
   bool tampered(std::string reason, std::string expected = {}, std::string found = {});
   /// The first reason counts.
   void indeterminate(std::string reason);

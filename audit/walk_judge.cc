@@ -34,7 +34,7 @@ std::string_view describe(Pairing::Match match) {
 
 bool Walk::judge(const Line& line) {
   if (!line.has_good_fields) {  // another schema version's: its type may mean something else
-    session_->calls.set_incomplete();
+    session_->has_gap = true;
     return line.type != LineType::open || judge_open();
   }
   switch (line.type) {
@@ -70,17 +70,22 @@ bool Walk::judge_open() {
   return tampered("the session's key is not among those given", {}, to_hex(session_->key));
 }
 
+/// Where a Line is missing or calls were not followed, an unpaired call proves nothing; the verdict
+/// is capped by then.
+bool Walk::must_pair() const {
+  return session_->is_paired && !session_->has_gap && !session_->calls.is_overfull();
+}
+
 bool Walk::judge_intent(const Line& line) {
   ++report_.calls;
-  if (session_->is_paired && !ends_in_seq(line.call_id, line.seq)) {
+  if (must_pair() && !ends_in_seq(line.call_id, line.seq)) {
     return tampered("a call_id that does not end in its intent's seq",
                     '-' + std::to_string(line.seq),
                     std::string{line.call_id});
   }
   const auto added = session_->calls.add(
       {line.seq, std::string{line.call_id}, std::string{line.tool_id}, line.request_digest});
-  if (added ==
-      Pairing::Added::repeated) {  // never in a paired session: two Lines would have one seq
+  if (added == Pairing::Added::repeated) {  // in one that must pair, two Lines would have one seq
     list_unpaired({at_.session, line.seq, /*is_intent=*/true, std::string{line.call_id}});
   }
   if (added == Pairing::Added::full) {
@@ -95,11 +100,10 @@ bool Walk::judge_intent(const Line& line) {
 bool Walk::judge_outcome(const Line& line) {
   const auto match = session_->calls.close(line.call_id, line.tool_id, line.request_digest);
   if (match == Pairing::Match::paired) return true;
-  const bool is_unknown = match == Pairing::Match::no_intent && session_->calls.is_incomplete();
-  if (is_unknown) return true;
-  if (session_->is_paired) {
+  if (must_pair())
     return tampered(std::string{describe(match)}, {}, "call " + std::string{line.call_id});
-  }
+  const bool may_have_intent = match == Pairing::Match::no_intent && session_->calls.is_overfull();
+  if (may_have_intent) return true;
   list_unpaired({at_.session, line.seq, /*is_intent=*/false, std::string{line.call_id}});
   return true;
 }
@@ -110,7 +114,7 @@ bool Walk::judge_decision(const Line& line) {
 }
 
 bool Walk::judge_close() {
-  if (session_->is_paired && session_->calls.size() > 0) {
+  if (must_pair() && session_->calls.size() > 0) {
     return tampered("a close with calls in flight",
                     {},
                     "calls in flight: " + std::to_string(session_->calls.size()));

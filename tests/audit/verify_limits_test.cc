@@ -61,13 +61,13 @@ TEST_CASE("the table of calls forgets what is over, and says when it is full") {
     REQUIRE(pairing.close(id, tool, digest) == Pairing::Match::paired);
   }
   CHECK(pairing.size() == 0);
-  CHECK_FALSE(pairing.is_incomplete());
+  CHECK_FALSE(pairing.is_overfull());
   std::uint64_t count = 0;
   while (pairing.add({count, std::to_string(count), tool, digest}) == Pairing::Added::added)
     ++count;
   CHECK(count > 5000);
   CHECK(count * (1024 + 256) <= kMaxPairing);
-  CHECK(pairing.is_incomplete());
+  CHECK(pairing.is_overfull());
   CHECK(pairing.add({0, "0", tool, digest}) == Pairing::Added::full);
   CHECK(pairing.take_all().size() == count);
   CHECK(pairing.add({0, "0", tool, digest}) == Pairing::Added::added);

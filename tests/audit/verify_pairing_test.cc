@@ -113,4 +113,21 @@ TEST_CASE("in another emitter's session unpaired calls are printed and change no
   }
 }
 
+TEST_CASE("where a Line is missing, unpaired calls prove nothing") {
+  const auto jump = [](std::string_view at) {
+    return "Indeterminate: seq jumps from 1 over an intact chain, at session 0 seq " +
+           std::string{at};
+  };
+  check_all({
+      {"the intent", Forge().open_paired().jump_to(2).outcome("c-1").close().text(), jump("2")},
+      {"the outcome", Forge().open_paired().jump_to(2).intent("c-2").close().text(), jump("2")},
+      {"a number alone",
+       Forge().open_paired().jump_to(2).intent("c-1").outcome("c-1").close().text(),
+       jump("2")},
+  });
+  const std::string report =
+      encode_text(verify(Forge().open().jump_to(2).outcome("c").close().text()));
+  CHECK(report.find("unpaired session 0 seq 2 outcome call c\n") != std::string::npos);
+}
+
 }  // namespace aegis::audit
