@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
+// The one form in which a diagnostic reaches people.
 #include "policy/diagnostic.h"
 
 #include "policy/text.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
+// Types and limits of single members, and the words for what is wrong with one.
 #include "policy/fields.h"
 
 #include <algorithm>

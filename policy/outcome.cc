@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
+// Reads an outcome for what rules could see of it, and compares what was with what would be.
 #include "policy/outcome.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
+// One walk over the code points, before any YAML is read.
 #include "policy/prescan.h"
 
 #include <string>

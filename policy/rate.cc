@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
+// The table of windows: all in one row, found through an index of their hashes.
 #include "policy/rate.h"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
+// What may not reach a terminal as it is, and how it is written instead.
 #include "policy/text.h"
 
 #include <array>

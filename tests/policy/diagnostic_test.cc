@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
+// The form of diagnostics.
 #include "policy/diagnostic.h"
 
 #include <doctest/doctest.h>

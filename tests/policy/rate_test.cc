@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
+// Rate windows under a clock that the tests turn.
 #include "policy/rate.h"
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// A table row for texts that are refused, and what it takes for one to hold.
+// Policies of one rule, and a table row for texts that are refused with what it takes for one to
+// hold.
 #pragma once
 
 #include <string>
@@ -18,6 +19,15 @@ struct RefusalRow {
   std::vector<std::string> expected;  // every diagnostic as "line:column:field: message"
   Purpose purpose = Purpose::wrap;
 };
+
+/// A policy of one rule: `id: a`, `action: <action>` and one more member on line 5, from column 5.
+inline std::string with_member(std::string_view action, std::string_view member) {
+  std::string text = "version: 1\nrules:\n  - id: a\n    action: ";
+  text += action;
+  text += "\n    ";
+  text += member;
+  return text + '\n';
+}
 
 inline std::vector<std::string> describe_all(const Loaded& loaded) {
   std::vector<std::string> out;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
+// What people are shown of texts that nobody has judged.
 #include "policy/text.h"
 
 #include <string>
