@@ -152,6 +152,7 @@ struct MessageReader::State {
 
   void read(std::string_view frame, Manner how);
   void read_batch();
+  void read_element();
   void read_message(Draft& draft);
   void read_params(Draft& draft);
   void take_member(Draft& draft);
@@ -197,18 +198,23 @@ void MessageReader::State::read(std::string_view frame, Manner how) {
 
 void MessageReader::State::read_batch() {
   scanner.enter_array();
-  while (!defect && scanner.next_element()) {
-    const std::optional<Type> type = scanner.peek();
-    const std::size_t offset = scanner.offset();
-    if (type == Type::object) {
-      Draft draft;
-      read_message(draft);
-    } else if (type && scanner.take()) {
-      add_malformed(type == Type::array ? Defect::Kind::nested_batch : Defect::Kind::not_a_message,
-                    offset);
-    }
+  while (!defect && scanner.next_element())
+    read_element();
+  if (!defect && messages.empty()) add_malformed(Defect::Kind::not_a_message, 0);
+}
+
+void MessageReader::State::read_element() {
+  const std::optional<Type> type = scanner.peek();
+  const std::size_t offset = scanner.offset();
+  const bool has_room = messages.size() < kMaxBatch;
+  if (type == Type::object && has_room) {
+    Draft draft;
+    read_message(draft);
+  } else if (scanner.take()) {
+    const bool is_nested = type == Type::array;
+    const auto kind = is_nested ? Defect::Kind::nested_batch : Defect::Kind::not_a_message;
+    add_malformed(has_room ? kind : Defect::Kind::batch_too_long, offset);
   }
-  if (messages.empty()) add_malformed(Defect::Kind::not_a_message, 0);
 }
 
 void MessageReader::State::read_message(Draft& draft) {
@@ -290,10 +296,10 @@ void MessageReader::State::keep_certain_id() {
 
 /// Under the strict rules one bad message is the whole frame's defect.
 void MessageReader::State::add_malformed(Defect::Kind kind, std::size_t offset) {
-  if (manner.rules == Rules::lenient) {
-    messages.push_back(Malformed{{kind, offset}});
-  } else if (!defect) {
+  if (manner.rules == Rules::strict) {
     defect = Defect{kind, offset};
+  } else if (messages.size() < kMaxBatch) {
+    messages.push_back(Malformed{{kind, offset}});
   }
 }
 

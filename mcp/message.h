@@ -4,6 +4,7 @@
 // into the reader.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -51,6 +52,11 @@ struct Malformed {
 using Message = std::variant<Request, Notification, Response, Malformed>;
 
 inline constexpr std::string_view kToolsCall = "tools/call";
+
+/// Messages of one batch that are read. A client's longer batch has a defect; of a server's the
+/// rest is skipped. Without a limit one frame of `{},{},…` would take many times its size in
+/// memory.
+inline constexpr std::size_t kMaxBatch = 65'536;
 
 /// What one frame holds. Valid until the reader's next read.
 struct Reading {

@@ -52,6 +52,9 @@ Words words_for(Defect::Kind kind) {
       return {
           "a Content-Length header as in LSP",
           "MCP over stdio has none: send each message as one line of JSON that ends in a newline"};
+    case Defect::Kind::batch_too_long:
+      return {"more messages in one batch than are read",
+              "send them in several batches, or one a line"};
   }
   return {"not readable", "send one JSON-RPC message a line"};
 }

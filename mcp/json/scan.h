@@ -37,6 +37,7 @@ struct Defect {
     nested_batch,    // an array inside a batch array
     not_a_message,   // JSON, but no JSON-RPC request, notification or response
     content_length,  // an LSP header line instead of a frame
+    batch_too_long,  // more messages than one batch may have
   };
   Kind kind;
   std::size_t offset;  // bytes from the frame's first byte
