@@ -99,6 +99,8 @@ TEST_CASE("a client's frame is a request, a notification or a response") {
        "request number 1 tools/call tool x"sv},
       {R"({"id":1,"m\u0065thod":"tools\/call","p\u0061rams":{"\u006eame":"x\u0079\ud83d\ude00"}})"sv,
        "request number 1 tools/call tool xy😀"sv},
+      {R"({"id":1,"method":"tools/call","params":{"name":"\u0065vil é"}})"sv,
+       "request number 1 tools/call tool evil é"sv},
       {R"({"id":1,"method":"tools/call","params":{"name":""}})"sv,
        "request number 1 tools/call tool "sv},
       {R"({"id":1,"method":"tools/call","params":{"arguments":{"name":"x"}}})"sv,
@@ -132,12 +134,11 @@ TEST_CASE("a client's frame is a request, a notification or a response") {
       {R"([{"id":1,"method":"\u0061"},{"id":2,"method":"\u0062"},{"id":3,"method":"\u0063"}])"sv,
        "batch; request number 1 a; request number 2 b; request number 3 c"sv},
   };
-  for (const auto& [bytes, expected] : kRows) {
-    const std::string_view frame = bytes;  // a lambda of clang 14 takes no binding
-    CAPTURE(frame);
-    CHECK(client(frame) == expected);
-    CHECK(client(std::string{frame} + '\n') == expected);
-    CHECK(client(std::string{frame} + "\r\n") == expected);
+  for (const Row& row : kRows) {
+    CAPTURE(row.frame);
+    CHECK(client(row.frame) == row.expected);
+    CHECK(client(std::string{row.frame} + '\n') == row.expected);
+    CHECK(client(std::string{row.frame} + "\r\n") == row.expected);
   }
 }
 
@@ -237,12 +238,11 @@ TEST_CASE("of a frame with a defect the last of repeated members is the best gue
       {R"([{"id":1,"method":"a"})"sv, "batch"sv},
   };
   MessageReader reader;
-  for (const auto& [bytes, expected] : kRows) {
-    const std::string_view frame = bytes;  // a lambda of clang 14 takes no binding
-    CAPTURE(frame);
-    const Reading reading = reader.read_client(frame);
+  for (const Row& row : kRows) {
+    CAPTURE(row.frame);
+    const Reading reading = reader.read_client(row.frame);
     CHECK(reading.defect.has_value());
-    CHECK(show(reading) == expected);
+    CHECK(show(reading) == row.expected);
   }
 }
 
@@ -270,10 +270,9 @@ TEST_CASE("a refusal of a whole frame may name its id only when there is no doub
       {"\xEF\xBB\xBF{\"id\":7,\"method\":\"a\"}"sv, "number 7"sv},
   };
   MessageReader reader;
-  for (const auto& [bytes, expected] : kRows) {
-    const std::string_view frame = bytes;  // a lambda of clang 14 takes no binding
-    CAPTURE(frame);
-    CHECK(show(reader.read_client(frame).sole_id) == expected);
+  for (const Row& row : kRows) {
+    CAPTURE(row.frame);
+    CHECK(show(reader.read_client(row.frame).sole_id) == row.expected);
   }
 }
 
@@ -288,6 +287,49 @@ TEST_CASE("a certain frame may be a call exactly when it holds one") {
           .may_be_call);
   CHECK_FALSE(reader.read_client(R"({"id":1,"result":"tools/call"})").may_be_call);
   CHECK_FALSE(reader.read_client(R"({"id":1,"method":"Tools/Call"})").may_be_call);
+}
+
+TEST_CASE("a piece of a message may be a call, a whole other message with a defect may not") {
+  MessageReader reader;
+  CHECK(reader.read_client(R"({"id":1,"method":"tools/cal)").may_be_call);
+  CHECK(reader.read_client(R"(ll","params":{"name":"x"}})").may_be_call);
+  CHECK(reader.read_client(R"({"id":1,"Method":"tools/call"})").may_be_call);
+  CHECK_FALSE(reader.read_client(R"({"id":1,"method":"ping","method":"tools/cal"})").may_be_call);
+  CHECK_FALSE(reader.read_client(R"({"id":1,"method":"ping")").may_be_call);
+  CHECK_FALSE(reader.read_client("\n").may_be_call);
+  CHECK_FALSE(reader.read_client("Content-Length: 5\r\n").may_be_call);
+}
+
+TEST_CASE("a batch of any length takes bounded memory") {
+  const auto batch_of = [](std::string_view element, std::size_t count) {
+    std::string frame = "[";
+    for (std::size_t index = 0; index < count; ++index) {
+      frame += element;
+      frame += ',';
+    }
+    frame.back() = ']';
+    return frame;
+  };
+  constexpr std::string_view kCall = R"({"id":1,"method":"tools/call"})";
+  MessageReader reader;
+  const std::string good = batch_of(kCall, kMaxBatch);
+  CHECK_FALSE(reader.read_client(good).defect.has_value());
+  CHECK(reader.read_client(good).messages.size() == kMaxBatch);
+
+  const std::string bad = batch_of(kCall, kMaxBatch + 1);
+  const Reading reading = reader.read_client(bad);
+  REQUIRE(reading.defect.has_value());
+  CHECK(reading.defect->kind == Kind::batch_too_long);
+  CHECK(reading.defect->offset == good.size());
+  CHECK(reading.messages.size() == kMaxBatch);
+  CHECK(reading.may_be_call);
+
+  for (const std::string_view element : {R"({"id":1,"result":1})"sv, "{}"sv, "0"sv, "[]"sv}) {
+    const std::string frame = batch_of(element, 2 * kMaxBatch);
+    CHECK_FALSE(reader.read_server(frame).defect.has_value());
+    CHECK(reader.read_server(frame).messages.size() == kMaxBatch);
+    CHECK(reader.read_client(frame).messages.size() == kMaxBatch);
+  }
 }
 
 TEST_CASE("a server's frame is read only as far as it answers") {
@@ -325,12 +367,11 @@ TEST_CASE("a server's frame is read only as far as it answers") {
       {R"({"id":1,"result":"\"})"sv, "defect"sv},
       {R"({"id":01,"result":1})"sv, "defect"sv},
   };
-  for (const auto& [bytes, expected] : kRows) {
-    const std::string_view frame = bytes;  // a lambda of clang 14 takes no binding
-    CAPTURE(frame);
-    CHECK(server(frame) == expected);
-    CHECK(server(std::string{frame} + '\n') == expected);
-    CHECK(server(std::string{frame} + "\r\n") == expected);
+  for (const Row& row : kRows) {
+    CAPTURE(row.frame);
+    CHECK(server(row.frame) == row.expected);
+    CHECK(server(std::string{row.frame} + '\n') == row.expected);
+    CHECK(server(std::string{row.frame} + "\r\n") == row.expected);
   }
 }
 

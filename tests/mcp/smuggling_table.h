@@ -254,11 +254,11 @@ inline constexpr SmugglingForm kHarmlessForms[] = {
 
 /// All forms, and those that are too long to write out.
 inline std::vector<SmugglingForm> all_smuggling_forms() {
-  static const std::string kDeep =
+  static const std::string deep =
       R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"evil","arguments":)" +
       std::string(511, '[') + std::string(511, ']') + "}}";
   std::vector<SmugglingForm> forms{std::begin(kSmugglingForms), std::end(kSmugglingForms)};
-  forms.push_back({"513 levels deep", kDeep, "all"sv});
+  forms.push_back({"513 levels deep", deep, "all"sv});
   return forms;
 }
 

@@ -49,9 +49,9 @@ TEST_CASE("escapes are read, all else stays byte for byte") {
       {R"(\u00g0)"sv, "u00g0"sv},
       {R"(x\)"sv, "x"sv},
   };
-  for (const auto& [raw, says] : kRows) {
-    CAPTURE(raw);
-    CHECK(decoded(raw) == says);
+  for (const Row& row : kRows) {
+    CAPTURE(row.raw);
+    CHECK(decoded(row.raw) == row.says);
   }
 }
 
