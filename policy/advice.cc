@@ -11,6 +11,17 @@
 namespace aegis::policy {
 namespace {
 
+constexpr const char* kStarInWrap =
+    "aegis wrap refuses this policy: a '*' inside a longer name stands for itself and matches no "
+    "other text";
+constexpr const char* kCapabilityInWrap =
+    "aegis wrap refuses this policy: an MCP call has no capability, so the rule could never match "
+    "there";
+
+bool has_star(const std::optional<std::string>& axis) {
+  return axis && axis->find('*') != std::string::npos;
+}
+
 class Adviser {
  public:
   Adviser(const Policy& policy, const std::vector<RulePlace>& places, Findings& findings)
@@ -39,23 +50,10 @@ class Adviser {
   /// A policy is checked with recheck before wrap gets it, and wrap takes less.
   void warn_of_wrap(std::size_t number) {
     const Rule& rule = rules_[number];
-    const auto has_star = [](const std::optional<std::string>& axis) {
-      return axis && axis->find('*') != std::string::npos;
-    };
-    if (rule.capability) {
-      warn(number,
-           places_[number].rule,
-           ".capability",
-           "aegis wrap refuses this policy: an MCP call has no capability, so the rule could never "
-           "match there");
-    }
-    if (has_star(rule.tool) || has_star(rule.role)) {
-      warn(number,
-           places_[number].rule,
-           has_star(rule.tool) ? ".tool" : ".role",
-           "aegis wrap refuses this policy: a '*' inside a longer name stands for itself and "
-           "matches no other text");
-    }
+    const RulePlace& place = places_[number];
+    if (has_star(rule.tool)) warn(number, *place.tool, ".tool", kStarInWrap);
+    if (has_star(rule.role)) warn(number, *place.role, ".role", kStarInWrap);
+    if (rule.capability) warn(number, *place.capability, ".capability", kCapabilityInWrap);
   }
 
   std::string describe_winner(const Rule& winner) const {

@@ -15,6 +15,9 @@ namespace aegis::policy {
 struct RulePlace {
   Document::Node rule;
   Document::Node action;
+  std::optional<Document::Node> tool;
+  std::optional<Document::Node> role;
+  std::optional<Document::Node> capability;
   std::optional<Document::Node> limits;
 };
 

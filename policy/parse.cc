@@ -134,7 +134,7 @@ Rule PolicyReader::read_rule(Node node) {
     rule.action = *known_action;
     rule.rate = read_rate(rate, node, *known_action);
     rule.limits = read_limits(limits, *known_action);
-    places_.push_back({node, *action, limits});
+    places_.push_back({node, *action, tool, role, capability, limits});
   }
   return rule;
 }

@@ -86,8 +86,8 @@ struct Loaded {
 };
 
 /// Who will use the policy: `wrap` refuses a capability axis and a '*' inside a longer name, which
-/// could never match a tools/call; `recheck` takes both (the first as a warning-free rule, the
-/// second as a literal).
+/// could never match a tools/call; `recheck` takes both, with a warning that wrap would not, and a
+/// '*' in a name as a literal.
 enum class Purpose : std::uint8_t { wrap, recheck };
 
 /// `text` is a whole file, of any bytes. Never throws on input.

@@ -297,7 +297,8 @@ TEST_CASE("a rate stands in a rate_limit rule and nowhere else, limits where a c
 }
 
 TEST_CASE(
-    "wrap refuses what could never match a tools/call and looks as if it did; recheck takes it") {
+    "wrap refuses what could never match a tools/call and looks as if it did; recheck takes it and "
+    "warns") {
   const std::string star =
       "a '*' inside a longer name stands for itself and matches no other text; expected a whole "
       "name, or \"*\" alone for any";
@@ -321,8 +322,12 @@ TEST_CASE(
     const Loaded loaded = parse_policy(row.text, Purpose::recheck);
     CHECK(loaded.policy.has_value());
     REQUIRE(loaded.diagnostics.size() == 1);
-    CHECK(loaded.diagnostics[0].severity == Diagnostic::Severity::warning);
-    CHECK(loaded.diagnostics[0].message.find("aegis wrap refuses this policy") == 0);
+    const Diagnostic& warning = loaded.diagnostics[0];
+    CHECK(warning.severity == Diagnostic::Severity::warning);
+    CHECK(warning.message.starts_with("aegis wrap refuses this policy: "));
+    const std::string found = describe_all(loaded).front();
+    const std::string place = found.substr(0, found.find(": ") + 2);
+    CHECK(row.expected[0].starts_with(place));
   }
 }
 
