@@ -91,6 +91,7 @@ class Limits(harness.SessionCase):
         found = record.outcomes(self.finish(wrap, server))
         self.assertEqual([line["execution"]["status"] for line in found], ["success"] * 5000)
 
+    @harness.not_sanitized
     def test_more_calls_in_flight_than_are_kept(self):
         """What is over the limit is refused, the rest is as ever."""
         self.patience = 90
@@ -112,6 +113,7 @@ class Limits(harness.SessionCase):
         wrap.wait()
         self.assertGreater(len(record.intents(self.check_record())), 1000)
 
+    @harness.not_sanitized
     def test_few_descriptors(self):
         for most in range(3, 24):
             with self.subTest(most=most):
@@ -126,6 +128,7 @@ class Limits(harness.SessionCase):
                 if code == 0:
                     self.check_record(path)
 
+    @harness.not_sanitized
     @harness.needs_root
     def test_no_process_can_be_made(self):
         os.chown(self.home, 65534, 65534)

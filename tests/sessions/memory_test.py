@@ -18,10 +18,9 @@ from harness import answer, call
 MIB = 1 << 20
 CONSTANT_KIB = 16 * 1024  # the idle process is within it too
 FLOOD_FRAME = '{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"' + "x" * 900 + '"}}'
-IS_SANITIZED = bool(os.environ.get("AEGIS_SANITIZE"))
 
 
-@unittest.skipIf(IS_SANITIZED, "a sanitizer's own memory hides the program's")
+@harness.not_sanitized
 class Memory(harness.SessionCase):
     patience = 60
 
@@ -115,7 +114,7 @@ class Oversize(harness.SessionCase):
     patience = 60
 
     def limit(self, wrap, bytes):
-        if not IS_SANITIZED:
+        if not harness.IS_SANITIZED:
             self.assertLessEqual(wrap.peak_kib(), 2 * bytes // 1024 + CONSTANT_KIB)
 
     def test_a_frame_of_exactly_the_limit_crosses_both_ways(self):
