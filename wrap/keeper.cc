@@ -15,7 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -37,12 +39,14 @@ void close_from(int first, int last) noexcept {
     ::close(fd);
 }
 
-/// What a program expects at its start: every signal at its default, none blocked.
+/// What a program expects at its start: every signal at its default, none blocked. The kernel is
+/// asked itself: glibc's sigaction refuses the two signals that it keeps for its threads, and its
+/// posix_spawn, by which make and others start us, leaves them ignored.
 void reset_signals() noexcept {
-  struct sigaction standard = {};
-  standard.sa_handler = SIG_DFL;
+  constexpr std::size_t kKernelSet = 8;        // bytes of the kernel's sigset_t
+  constexpr std::array<char, 64> kStandard{};  // its sigaction, no larger than this: SIG_DFL is 0
   for (int number = 1; number < NSIG; ++number)
-    ::sigaction(number, &standard, nullptr);
+    ::syscall(SYS_rt_sigaction, number, kStandard.data(), nullptr, kKernelSet);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
