@@ -2,16 +2,17 @@
 // Any bytes as a policy text. Whatever comes: either a policy or an error, a policy that wrap takes
 // means the same to recheck, its rules written out again are the same policy, and it decides as a
 // walk over its rules does.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <tuple>
 
 #include "mcp/json/canonical.h"
 #include "mcp/json/utf8.h"
 #include "policy/policy.h"
+#include "tests/policy/walk.h"
 
 namespace {
 
@@ -100,30 +101,12 @@ void require_round_trip(const Policy& policy) {
   require(!reader.read(form).has_value());
 }
 
-const Rule* walk(const Policy& policy, const Call& call) {
-  const auto matches = [](const std::optional<std::string>& axis,
-                          std::optional<std::string_view> value) {
-    return !axis || (value && *axis == *value);
-  };
-  const auto key = [](const Rule& rule) {
-    const int axes = (rule.tool ? 1 : 0) + (rule.role ? 1 : 0) + (rule.capability ? 1 : 0);
-    return std::make_tuple(rule.action == Action::deny, axes, rule.priority);
-  };
-  const Rule* best = nullptr;
-  for (const Rule& rule : policy.rules()) {
-    if (!matches(rule.tool, call.tool) || !matches(rule.role, call.role)) continue;
-    if (!matches(rule.capability, call.capability)) continue;
-    if (best == nullptr || key(rule) > key(*best)) best = &rule;
-  }
-  return best;
-}
-
 void require_same_decisions(const Policy& policy) {
   for (const Rule& rule : policy.rules().first(std::min<std::size_t>(policy.rules().size(), 8))) {
     const std::string_view tool = rule.tool ? std::string_view(*rule.tool) : "t";
     for (const Call& call :
          {Call{tool, {}, {}}, Call{tool, rule.role, {}}, Call{tool, rule.role, rule.capability}}) {
-      require(policy.decide(call).rule == walk(policy, call));
+      require(policy.decide(call).rule == walk(policy.rules(), call));
     }
   }
 }

@@ -3,18 +3,16 @@
 // walks over all rules.
 #include "policy/evaluate.h"
 
-#include <cstdlib>
-#include <new>
 #include <optional>
 #include <random>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include <doctest/doctest.h>
 
 #include "policy/builder.h"
 #include "policy/policy.h"
+#include "tests/policy/walk.h"
 
 namespace aegis::policy {
 namespace {
@@ -214,26 +212,6 @@ TEST_CASE("a moved-to policy keeps its rules' addresses and goes on deciding") {
   const Rule* rule = loaded.policy->rules().data();
   const Policy moved = *std::move(loaded.policy);
   CHECK(moved.decide({"t"}).rule == rule);
-}
-
-// The semantics as policy.md tells them, one rule after another.
-const Rule* walk(const std::vector<Rule>& rules, const Call& call) {
-  const auto matches = [](const std::optional<std::string>& axis,
-                          std::optional<std::string_view> value) {
-    return !axis || (value && *axis == *value);
-  };
-  const auto key = [](const Rule& rule) {
-    const int axes = (rule.tool ? 1 : 0) + (rule.role ? 1 : 0) + (rule.capability ? 1 : 0);
-    return std::make_tuple(rule.action == Action::deny, axes, rule.priority);
-  };
-  const Rule* best = nullptr;
-  for (const Rule& rule : rules) {
-    if (!matches(rule.tool, call.tool) || !matches(rule.role, call.role) ||
-        !matches(rule.capability, call.capability))
-      continue;
-    if (best == nullptr || key(rule) > key(*best)) best = &rule;
-  }
-  return best;
 }
 
 class Dice {

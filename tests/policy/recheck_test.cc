@@ -258,7 +258,7 @@ std::string read_vector(const std::string& name) {
 TEST_CASE("published records of the format are answered for") {
   const std::string one_call = read_vector("pinned/one_call.aarl");
   if (one_call.empty()) {
-    MESSAGE("skipped: the published records are not here (AEGIS_SHARED)");
+    MESSAGE("SKIPPED: the published records are not here (AEGIS_SHARED)");
     return;
   }
   CHECK(recheck_text("", one_call) == "call call-vector-7 session 0 seq 2: unchanged allowed\n");
