@@ -15,7 +15,7 @@ using mcp::json::CanonicalNode;
 using mcp::json::find_member;
 using mcp::json::find_string;
 
-enum class Shape : std::uint8_t { text, digest, number, object, array };
+enum class Shape : std::uint8_t { text, digest, number, object };
 enum class Need : std::uint8_t { required, optional };
 
 struct Field {
@@ -130,8 +130,6 @@ bool has_shape(const CanonicalNode& node, Shape shape) {
       return node.is(CanonicalNode::Type::integer);
     case Shape::object:
       return node.is(CanonicalNode::Type::object);
-    case Shape::array:
-      return node.is(CanonicalNode::Type::array);
   }
   return false;
 }

@@ -49,10 +49,9 @@ struct Report {
   bool is_pinned = false;       // verified, and the caller gave a trust set
   std::vector<KeyId> key_ids;   // in order of first use
   std::optional<Coverage> coverage;
-  std::vector<InFlight>
-      in_flight;                   // of every session without a close, in order; none when tampered
-  std::vector<Unpaired> unpaired;  // in order; none when tampered
-  std::uint64_t unlisted = 0;      // more of those two kinds, left out to bound memory
+  std::vector<InFlight> in_flight;  // of every session without a close; none when tampered
+  std::vector<Unpaired> unpaired;   // none when tampered
+  std::uint64_t unlisted = 0;       // more of those two kinds, left out to bound memory
   std::uint64_t lines = 0;
   std::uint64_t calls = 0;
 };

@@ -22,7 +22,7 @@ inline constexpr std::size_t kMaxKeys = std::size_t{1} << 15U;
 inline constexpr std::size_t kMaxListed = std::size_t{2} << 20U;
 
 /// What the Lines of one session are held against.
-struct Session {
+struct SessionState {
   PublicKey key;
   std::string key_id;      // hex
   bool is_paired = false;  // its emitter keeps the pairing rules
@@ -82,7 +82,7 @@ class Walk {
   std::optional<TrustSet> trust_;
   LineReader reader_;
   Report report_{};
-  std::optional<Session> session_;
+  std::optional<SessionState> session_;
   std::uint64_t session_count_ = 0;
   std::uint64_t next_seq_ = 0;
   std::optional<LineHash> previous_;  // nothing before the first Line
