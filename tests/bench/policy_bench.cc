@@ -31,25 +31,46 @@ std::string role_name(std::size_t number) {
   return "role_number_" + std::to_string(number);
 }
 
+std::string capability_name(std::size_t number) {
+  return "capability_" + std::to_string(number);
+}
+constexpr std::size_t kRoles = 97;
+
 /// Which axes the rules set, and to what.
 enum class Shape : std::uint8_t { tools, one_tool, roles, tools_and_roles, all_axes };
 
-Policy make_policy(Shape shape, std::size_t count) {
-  std::vector<Rule> rules(count);
-  for (std::size_t number = 0; number < count; ++number) {
-    Rule& rule = rules[number];
-    rule.id = "rule-" + std::to_string(number);
-    rule.action = number % 2 == 0 ? Action::allow : Action::pending_approval;
-    if (shape == Shape::one_tool) rule.tool = tool_name(0);
-    if (shape == Shape::tools || shape == Shape::tools_and_roles) rule.tool = tool_name(number);
-    if (shape == Shape::roles || shape == Shape::tools_and_roles)
-      rule.role = role_name(number % 97);
-    if (shape == Shape::all_axes) {  // every set of axes is in use: eight look-ups a call
+Rule make_rule(Shape shape, std::size_t number) {
+  Rule rule;
+  rule.id = "rule-" + std::to_string(number);
+  rule.action = number % 2 == 0 ? Action::allow : Action::pending_approval;
+  switch (shape) {
+    case Shape::tools:
+      rule.tool = tool_name(number);
+      break;
+    case Shape::one_tool:
+      rule.tool = tool_name(0);
+      break;
+    case Shape::roles:
+      rule.role = role_name(number % kRoles);
+      break;
+    case Shape::tools_and_roles:
+      rule.tool = tool_name(number);
+      rule.role = role_name(number % kRoles);
+      break;
+    case Shape::all_axes:  // every set of axes is in use: eight look-ups a call
       if ((number & 1U) != 0) rule.tool = tool_name(number);
       if ((number & 2U) != 0) rule.role = role_name(number);
-      if ((number & 4U) != 0) rule.capability = "capability_" + std::to_string(number);
-    }
+      if ((number & 4U) != 0) rule.capability = capability_name(number);
+      break;
   }
+  return rule;
+}
+
+Policy make_policy(Shape shape, std::size_t count) {
+  std::vector<Rule> rules;
+  rules.reserve(count);
+  for (std::size_t number = 0; number < count; ++number)
+    rules.push_back(make_rule(shape, number));
   return PolicyBuilder::build(std::move(rules), Action::allow);
 }
 
@@ -67,11 +88,11 @@ void decide(benchmark::State& state, Shape shape, std::size_t known_in_ten) {
     tools.push_back(is_known ? tool_name(shape == Shape::one_tool ? 0 : rule)
                              : "unknown_tool_" + std::to_string(number));
     roles.push_back(
-        role_name(shape == Shape::roles || shape == Shape::tools_and_roles ? rule % 97 : rule));
-    capabilities.push_back("capability_" + std::to_string(rule));
+        role_name(shape == Shape::roles || shape == Shape::tools_and_roles ? rule % kRoles : rule));
+    capabilities.push_back(capability_name(rule));
   }
   std::size_t at = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     Call call{tools[at], roles[at], {}};
     if (shape == Shape::all_axes) call.capability = capabilities[at];
     benchmark::DoNotOptimize(policy.decide(call));
@@ -108,10 +129,10 @@ void policy_load(benchmark::State& state) {
   std::string text = "version: 1\nrules:\n";
   for (std::int64_t number = 0; number < state.range(0); ++number) {
     const std::string digits = std::to_string(number);
-    text += "  - id: rule-" + digits + "\n    action: deny\n    tool: tool_" + digits +
-            "\n    reason: \"not here\"\n";
+    text.append("  - id: rule-").append(digits).append("\n    action: deny\n    tool: tool_");
+    text.append(digits).append("\n    reason: \"not here\"\n");
   }
-  for (auto _ : state)
+  for ([[maybe_unused]] auto _ : state)
     benchmark::DoNotOptimize(parse_policy(text, Purpose::wrap));
   state.SetBytesProcessed(static_cast<std::int64_t>(text.size()) *
                           static_cast<std::int64_t>(state.iterations()));
@@ -127,7 +148,7 @@ void policy_rate_admit(benchmark::State& state) {
   for (std::size_t number = 0; number < 4096; ++number)
     tools.push_back(tool_name(number));
   std::uint64_t now = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     benchmark::DoNotOptimize(windows.admit(rule, tools[now % tools.size()], now));
     ++now;
   }
@@ -139,15 +160,16 @@ void policy_recheck(benchmark::State& state) {
   std::string record;
   for (std::size_t number = 0; number < 1000; ++number) {
     const std::string digits = std::to_string(number);
+    record.append(R"({"call_id":"c-)").append(digits);
     record +=
-        R"({"call_id":"c-)" + digits +
         R"(","capability":{"reason":"no","status":"denied"},"decision_axes":{},)"
-        R"("execution":{"status":"success"},"line_type":"outcome","policy":{"status":"allowed"},"policy_set_hash":)"
-        R"("d19fc5aa391e8220c634b40bef26894b83ae1493f8a8628e8ab667a6fd7e0e67","request_digest":")" +
-        digits + R"(","schema_version":2,"seq":)" + digits + R"(,"tool_id":")" +
-        tool_name(number % 150) + "\"}\n";
+        R"("execution":{"status":"success"},"line_type":"outcome","policy":{"status":"allowed"},)"
+        R"("policy_set_hash":"d19fc5aa391e8220c634b40bef26894b83ae1493f8a8628e8ab667a6fd7e0e67",)"
+        R"("request_digest":")";
+    record.append(digits).append(R"(","schema_version":2,"seq":)").append(digits);
+    record.append(R"(,"tool_id":")").append(tool_name(number % 150)).append("\"}\n");
   }
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     aegis::policy::Rechecker rechecker(policy);
     rechecker.feed(record);
     benchmark::DoNotOptimize(rechecker.finish());
