@@ -43,7 +43,8 @@ Frames cut(std::string_view stream, std::size_t max_frame, std::string_view size
   FrameCutter cutter{max_frame};
   Frames frames;
   for (std::size_t turn = 0; !stream.empty(); ++turn) {
-    const auto wanted = sizes.empty() ? 1 : static_cast<unsigned char>(sizes[turn % sizes.size()]);
+    const std::size_t wanted =
+        sizes.empty() ? 1U : static_cast<unsigned char>(sizes[turn % sizes.size()]);
     const std::size_t size = std::clamp<std::size_t>(wanted, 1, stream.size());
     frames.rest += stream.substr(0, size);
     stream.remove_prefix(size);
