@@ -132,7 +132,8 @@ class Keys(BadInput):
         self.wrap_refused(says=[path])
 
     def test_what_is_no_key(self):
-        for text in ("", "xyz\n", "11" * 31, "11" * 33, ("AB" * 32) + "\n", self.SEED + "more\n", b"\0" * 32, "-----BEGIN"):
+        for text in ("", "xyz\n", "11" * 31, "11" * 33, "AB" * 32 + "\n", self.SEED + "more\n", b"\0" * 32,
+                     "-----BEGIN"):
             with self.subTest(text):
                 self.wrap_refused("--signing-key", self.key(text), says=["64"])
         self.wrap_refused("--signing-key", self.dir)
@@ -224,7 +225,8 @@ class Policies(BadInput):
         "wrong action": ("version: 1\nrules: [{id: a, action: forbid}]\n", ["forbid", "deny", "rate_limit"]),
         "rate missing": ("version: 1\nrules: [{id: a, action: rate_limit, tool: t}]\n", ["rate"]),
         "rate elsewhere": ("version: 1\nrules: [{id: a, action: deny, rate: {max: 1, per_seconds: 1}}]\n", ["rate"]),
-        "rate of nothing": ("version: 1\nrules: [{id: a, action: rate_limit, rate: {max: 0, per_seconds: 1}}]\n", ["max"]),
+        "rate of nothing": ("version: 1\nrules: [{id: a, action: rate_limit, rate: {max: 0, per_seconds: 1}}]\n",
+                            ["max"]),
         "rules a map": ("version: 1\nrules: {}\n", [":2:8", "list|sequence"]),
         "no yaml": ("{{{{", [":1:"]),
         "nul": (POLICY.encode() + b"\0", ["control|NUL|U\\+0000"]),

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""The order of what aegis asks of the kernel: an intent is written, and in mode `call` synced, before its frame goes on."""
+"""The order of what aegis asks of the kernel: an intent is written, and in mode
+`call` synced, before its frame goes on."""
 
 import re
 import subprocess
@@ -41,7 +42,7 @@ class Order(harness.SessionCase):
         return harness.read_text(log).splitlines()
 
     def kinds(self, lines):
-        """A letter for each step: s a sync, i a write with intents, f a frame to the server, o a write with outcomes."""
+        """A letter a step: s a sync, i a write with intents, f a frame to the server, o a write with outcomes."""
         text = ""
         for line in lines:
             for letter, pattern in (("s", SYNC), ("i", INTENT), ("f", FRAME), ("o", OUTCOME)):

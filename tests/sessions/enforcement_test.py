@@ -61,7 +61,8 @@ class Refusals(EnforcementCase):
 
     def test_ids_come_back_as_they_went(self):
         wrap, server = self.puppet("--policy", self.deny_evil())
-        for lexeme in ["0", '"0"', "-1", "9007199254740993", "123456789012345678901234567890", '"\\u0041\\n"', '""', "1.0"]:
+        for lexeme in ["0", '"0"', "-1", "9007199254740993", "123456789012345678901234567890", '"\\u0041\\n"', '""',
+                       "1.0"]:
             evil = b'{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"evil"}}\n' % lexeme.encode()
             with self.subTest(id=lexeme):
                 raw = wrap.ask(evil)

@@ -24,8 +24,8 @@ SYSCALLS = ["openat", "open", "creat", "mkdir", "mkdirat", "read", "pread64", "w
             "pwritev2", "lseek", "fsync", "fdatasync", "sync_file_range", "ftruncate", "fallocate", "link", "linkat",
             "rename", "renameat", "renameat2", "unlink", "unlinkat", "flock", "fcntl", "fstat", "stat", "lstat",
             "newfstatat", "statx", "fchmod", "fchmodat", "chmod", "close", "copy_file_range", "sendfile", "getrandom"]
-# Killed at, but not made to fail. An injected error of close leaves the descriptor open, which no kernel does; the others
-# do not touch a disk, and fail only for reasons that a session cannot have.
+# Killed at, but not made to fail. An injected error of close leaves the descriptor open, which no kernel does; the
+# others do not touch a disk, and fail only for reasons that a session cannot have.
 NOT_FAILING = {"close", "fcntl", "getrandom"}
 CRASHES = {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
 CALLS = 3

@@ -15,8 +15,8 @@ import unittest
 import uuid
 
 import record
-from processes import (MARK, SCRIPT_SERVER, Puppet, Stream, Wrap, marked, read_bytes, read_text, select_now, select_readable,
-                       status_kib, wait_gone, write_all)
+from processes import (MARK, SCRIPT_SERVER, Puppet, Stream, Wrap, marked, read_bytes, read_text, select_now,
+                       select_readable, status_kib, wait_gone, write_all)
 
 AEGIS = os.environ.get("AEGIS_BIN", "")
 SKIPPED = 77  # what ctest takes for "this test was skipped"

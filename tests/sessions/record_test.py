@@ -139,7 +139,8 @@ class Answers(RecordCase):
 
     def test_an_answer_that_strict_readers_refuse_is_an_answer(self):
         odd = [b'{"jsonrpc":"2.0","id":1,"result":{"text":"\xff"}}\n', b'{"jsonrpc":"2.0","id":1,"result":"\\ud800"}\n',
-               b'{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":1e999}}\n', b' {"id":1,"result":' + b"[" * 400 + b"]" * 400 + b'} \r\n',
+               b'{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":1e999}}\n',
+               b' {"id":1,"result":' + b"[" * 400 + b"]" * 400 + b'} \r\n',
                b'{"result":{"id":2,"method":"x"},"id":1}\n', b'{"id":1,"result":null}\n', b'{"id":1,"error":null}\n']
         for said in odd:
             with self.subTest(said[:60]):
@@ -231,7 +232,8 @@ class Unanswered(RecordCase):
         self.assertEqual(record.outcome_of(self.finish(wrap, server), call(1))["execution"]["status"], "success")
 
     def test_the_server_ended(self):
-        for name, end in {"exit": lambda server: server.exit(0), "kill": lambda server: server.die(signal.SIGKILL)}.items():
+        ends = {"exit": lambda server: server.exit(0), "kill": lambda server: server.die(signal.SIGKILL)}
+        for name, end in ends.items():
             with self.subTest(name):
                 wrap, server = self.puppet(audit=self.path(name))
                 wrap.send(call(1))

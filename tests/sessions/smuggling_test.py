@@ -35,7 +35,8 @@ def inside(text):
 ROWS = {
     "plainly": (EVIL, DENIED),
     "with a carriage return before the newline": (EVIL + b"\r", DENIED),
-    "with spaces everywhere": (b' \t{ "jsonrpc" : "2.0" , "id" : 1 , "method" : "tools/call" , "params" : { "name" : "evil" } } \t', DENIED),
+    "with spaces everywhere": (b' \t{ "jsonrpc" : "2.0" , "id" : 1 , "method" : "tools/call" , '
+                               b'"params" : { "name" : "evil" } } \t', DENIED),
     "params first": (b"{" + PARAMS + b',"method":"tools/call","id":1,"jsonrpc":"2.0"}', DENIED),
     "after a megabyte of arguments": (evil(b'{"name":"evil","arguments":{}}',
                                            b'{"arguments":{"x":"' + b"y" * (1 << 20) + b'"},"name":"evil"}'), DENIED),
@@ -152,7 +153,8 @@ class Smuggling(harness.SessionCase):
         if code == SILENT:
             return self.assertEqual(answers, [])
         if code == BATCH:
-            self.assertEqual([[one["error"]["data"]["aegis"]["code"] for one in batch] for batch in answers], [[DENIED]])
+            codes = [[one["error"]["data"]["aegis"]["code"] for one in batch] for batch in answers]
+            self.assertEqual(codes, [[DENIED]])
             return
         self.assertEqual(len(answers), frames, answers)
         for got in answers:

@@ -198,7 +198,8 @@ class Recovery(VerifyCase):
     def test_a_torn_tail_is_moved_aside_and_named(self):
         self.session(call(0))
         whole = harness.read_bytes(self.audit)
-        rows = (b'{"call_id":"half', b"{", whole.splitlines()[1][:-1], b'{"a":"\xff"}', b"\0" * 4096, b"{" + b"x" * 300000,
+        rows = (b'{"call_id":"half', b"{", whole.splitlines()[1][:-1], b'{"a":"\xff"}', b"\0" * 4096,
+                b"{" + b"x" * 300000,
                 b'{"a":1,\n', b"\n", b'{"a":1}{"b":2}', b'{"a":1}\0\0\0')
         for n, torn in enumerate(rows):
             with self.subTest(torn[:20]):
