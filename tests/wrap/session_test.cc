@@ -62,7 +62,7 @@ struct Bench {
   }
 
   /// Whether the frame goes on to the server, its record being written.
-  bool client(std::string frame) {
+  bool client(const std::string& frame) {
     const Fate fate = session.client_frame(frame + "\n", now);
     if (session.needs_record()) session.recorded();
     return fate != Fate::drop;
@@ -400,7 +400,7 @@ TEST_CASE("without a record no call goes through, and what may be one neither") 
     CHECK(bench.verdict() == "Verified (unpinned)");
   }
   SUBCASE("the record is known to fail") {
-    bench.session.set_record_available(false);
+    bench.session.set_record_available(/*is_available=*/false);
     CHECK_FALSE(bench.client(call("1", "a")));
     CHECK(bench.reply()["error"]["data"]["aegis"]["code"] == "RECORD_UNAVAILABLE");
     CHECK_FALSE(
