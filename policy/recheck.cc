@@ -38,6 +38,7 @@ class FrameGroup {
   [[nodiscard]] bool is_of(std::string_view request_digest) const {
     return !calls_.empty() && request_digest == request_digest_;
   }
+  [[nodiscard]] bool is_empty() const { return calls_.empty(); }
   void begin(std::string_view request_digest) { request_digest_ = request_digest; }
   void add(Held held) { calls_.push_back(std::move(held)); }
 
@@ -82,8 +83,7 @@ struct Rechecker::State {
 
   const Policy& policy;
   mcp::json::CanonicalReader reader;
-  std::string
-      unfinished;  // the line that has begun; of a long one only as much as can be of a Line
+  std::string unfinished;  // what there is of the next line, but no more than a Line may have
   bool is_long = false;
   std::uint64_t line_number = 0;
   std::uint64_t opens = 0;
@@ -167,14 +167,18 @@ void Rechecker::State::hold(const Outcome& outcome) {
              is_refused_with_batch(outcome)});
 }
 
-/// It may be of the same frame as the outcomes around it, so it joins whatever group there is.
+/// One of schema 2 may be of the same frame as the outcomes before it, so it joins their group.
 void Rechecker::State::hold_unreadable(RecheckedCall call, Unanswerable reason) {
+  call.clause = Indeterminate{reason};
   if (reason == Unanswerable::no_binding) {
     note("line " + std::to_string(line_number) +
          " says that it is an outcome and cannot be read as one");
+  } else {
+    settle_group();
   }
-  call.clause = Indeterminate{reason};
+  const bool is_alone = group.is_empty();
   group.add({std::move(call), Effect::unknown, false});
+  if (is_alone) settle_group();
 }
 
 void Rechecker::State::settle_group() {

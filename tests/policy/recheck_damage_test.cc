@@ -125,6 +125,20 @@ TEST_CASE(
   CHECK(endless.is_incomplete());
 }
 
+TEST_CASE("calls that cannot be answered for are not held back, however many come") {
+  const Policy policy = rules("");
+  Rechecker rechecker(policy);
+  for (const std::string_view line :
+       {"{\"line_type\":\"outcome\"}\n", "{\"phase\":\"outcome\",\"schema_version\":1}\n"}) {
+    CAPTURE(line);
+    for (int count = 0; count < 5; ++count) {
+      rechecker.feed(line);
+      CHECK(rechecker.take().size() == 1);
+    }
+  }
+  CHECK(rechecker.finish().unanswered == 10);
+}
+
 TEST_CASE("notes are held to twenty, however much of a file is no record") {
   std::string record;
   for (int count = 0; count < 1000; ++count)
