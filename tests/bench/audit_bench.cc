@@ -84,7 +84,7 @@ std::size_t outcome_size() {
 
 void sha256_of(benchmark::State& state) {
   const std::string text(static_cast<std::size_t>(state.range(0)), 'x');
-  for (auto _ : state)
+  for ([[maybe_unused]] auto _ : state)
     benchmark::DoNotOptimize(sha256(text));
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }
@@ -94,7 +94,7 @@ void append_intent(benchmark::State& state) {
   CountingSink sink;
   Chain chain{a_key(), sink};
   chain.open(an_open(), kTime);
-  for (auto _ : state)
+  for ([[maybe_unused]] auto _ : state)
     chain.intent({"read_text_file", a_digest, 321}, kTime);
 }
 BENCHMARK(append_intent);
@@ -102,7 +102,7 @@ BENCHMARK(append_intent);
 void sign_alone(benchmark::State& state) {
   const SigningKey key = a_key();
   const std::string text(outcome_size(), 'x');
-  for (auto _ : state)
+  for ([[maybe_unused]] auto _ : state)
     benchmark::DoNotOptimize(key.sign(text));
 }
 BENCHMARK(sign_alone);
@@ -112,7 +112,7 @@ void append_outcome(benchmark::State& state) {
   Chain chain{a_key(), sink};
   chain.open(an_open(), kTime);
   const std::uint64_t seq = chain.intent({"read_text_file", a_digest, 321}, kTime);
-  for (auto _ : state)
+  for ([[maybe_unused]] auto _ : state)
     chain.outcome(an_outcome(seq), kTime);
 }
 BENCHMARK(append_outcome);
@@ -123,7 +123,7 @@ void read_outcome_line(benchmark::State& state) {
   record = record.substr(record.find('\n') + 1);
   const std::string line = record.substr(0, record.find('\n'));
   mcp::json::CanonicalReader reader;
-  for (auto _ : state)
+  for ([[maybe_unused]] auto _ : state)
     benchmark::DoNotOptimize(reader.read(line));
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(line.size()));
 }
@@ -168,7 +168,7 @@ void verify_record(benchmark::State& state) {
   const PublicKey key = a_key().public_key();
   double whole = 0;
   double bare = 0;
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     const double begin = cpu_now();
     Verifier verifier(std::nullopt);
     verifier.feed(record);
