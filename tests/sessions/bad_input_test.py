@@ -177,11 +177,13 @@ class Keys(BadInput):
         self.assertEqual(found.returncode, 125)
         self.assertIn("Permission denied", found.stderr)
 
-    def test_no_home(self):
-        found = self.aegis("wrap", "--audit", self.audit, "--", "cat", env={"PATH": "/usr/bin:/bin"})
-        if found.returncode:
-            self.assertEqual(found.returncode, 125)
-            self.assertIn("HOME", found.stderr)
+    def test_a_home_that_is_no_place_is_not_made(self):
+        """Only looks: nothing may be made in the home that the user database names instead."""
+        for env in ({}, {"HOME": ""}, {"HOME": "relative"}):
+            with self.subTest(env):
+                found = self.aegis("key", env={"PATH": "/usr/bin:/bin", **env}, cwd=self.dir)
+                self.assertIn(found.returncode, (0, 2), found.stderr)
+                self.assertEqual(os.listdir(self.dir), ["home"])
 
     def test_keygen(self):
         path = self.path("new.key")
