@@ -157,7 +157,6 @@ def have(program):
     return shutil.which(program, path="/usr/sbin:/usr/bin:/sbin:/bin") is not None
 
 
-# aegis is not dumpable, so what it writes is seen by root's tracer alone.
 # aegis hides its memory, and so its key, from its own user (PR_SET_DUMPABLE): only root can see what it asks for.
 needs_strace = unittest.skipUnless(have("strace") and os.geteuid() == 0, "strace is missing, or this is not root")
 IS_SANITIZED = bool(os.environ.get("AEGIS_SANITIZE"))
