@@ -31,8 +31,9 @@ inline constexpr std::size_t kForwardFirst = kReadSize;
 /// About 20 us of digesting.
 inline constexpr std::size_t kDigestPiece = std::size_t{32} << 10;
 
-/// Calls that may wait for an answer at once. About 300 bytes each.
-inline constexpr std::size_t kMaxInFlight = 65536;
+/// Calls that may wait for an answer at once: no more than a verifier can follow, whose memory is
+/// bounded (audit/pairing.h), even with tool names of 1 KiB.
+inline constexpr std::size_t kMaxInFlight = 4096;
 /// (rule, tool) pairs whose rate is counted at once.
 inline constexpr std::size_t kMaxRateWindows = 4096;
 

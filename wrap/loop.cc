@@ -69,6 +69,7 @@ int Loop::run() {
   if (client_in_.is_nonblocking()) {
     read_client();
     write_server();
+    update_record();
   }
   while (!is_done()) {
     const Ready ready = wait();

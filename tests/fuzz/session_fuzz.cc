@@ -53,14 +53,16 @@ aegis::policy::Policy policy() {
   return *std::move(aegis::policy::parse_policy(kPolicy, aegis::policy::Purpose::wrap).policy);
 }
 
-const aegis::audit::Open kOpen{.version = "0",
-                               .prev_session_tail = {},
-                               .session_id = "000102030405060708090a0b0c0d0e0f",
-                               .durability = "call",
-                               .program = "p",
-                               .argv_digest = {},
-                               .policy_set_hash = {},
-                               .recovered = {}};
+aegis::audit::Open open_line() {
+  return {.version = "0",
+          .prev_session_tail = {},
+          .session_id = "000102030405060708090a0b0c0d0e0f",
+          .durability = "call",
+          .program = "p",
+          .argv_digest = {},
+          .policy_set_hash = {},
+          .recovered = {}};
+}
 
 void client_frame(Session& session, std::string_view frame, Moment now, bool is_recorded) {
   const Fate fate = session.client_frame(frame, now);
@@ -80,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   aegis::audit::Chain chain(aegis::audit::SigningKey(aegis::audit::Seed{1}), sink);
   NoRandomness randomness;
   Moment now{1, {1'796'000'000'000'000}};
-  chain.open(kOpen, now.wall);
+  chain.open(open_line(), now.wall);
   Session session({}, chain, randomness);
   session.use_policy(policy());
   std::uint64_t delivered = 0;
