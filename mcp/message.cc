@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <deque>
 #include <vector>
 
+#include "mcp/draft.h"
 #include "mcp/suspicion.h"
 
 namespace aegis::mcp {
@@ -20,7 +20,7 @@ using json::Rules;
 using json::Type;
 using json::Value;
 
-/// Names that decide what a frame is and whom it calls (wrap.md, "Enforcement").
+/// Names that decide what a frame is and whom it calls.
 constexpr std::array<std::string_view, 8> kDeciding{
     "jsonrpc", "id", "method", "params", "name", "arguments", "_meta", "task"};
 
@@ -35,69 +35,6 @@ struct Manner {
 constexpr Manner kStrict{Rules::strict, true};
 constexpr Manner kCareless{Rules::lenient, true};
 constexpr Manner kShallow{Rules::lenient, false};
-
-/// The members of one message as they come; the last of each counts.
-struct Draft {
-  std::size_t offset = 0;
-  std::size_t ids = 0;
-  Id id;
-  std::optional<Value> method;
-  bool has_outcome = false;  // `result` or `error`
-  bool has_error = false;
-  std::optional<json::Text> tool;
-  Id cancelled;
-};
-
-Id make_id(const Value& value) {
-  switch (value.type) {
-    case Type::number:
-      return {Id::Type::number, value.lexeme};
-    case Type::string:
-      return {Id::Type::string, value.lexeme};
-    case Type::null:
-      return {Id::Type::null, value.lexeme};
-    case Type::object:
-    case Type::array:
-    case Type::boolean:
-      break;
-  }
-  return {Id::Type::other, value.lexeme};
-}
-
-/// The members that say what a message is.
-enum class Member : std::uint8_t { other, id, method, params, result, error, name, request_id };
-
-template <std::size_t Size>
-bool is(std::string_view name, const char (&literal)[Size]) {
-  return std::memcmp(name.data(), literal, Size - 1) == 0;
-}
-
-Member identify_member(std::string_view name) {
-  switch (name.size()) {
-    case 2:
-      return is(name, "id") ? Member::id : Member::other;
-    case 4:
-      return is(name, "name") ? Member::name : Member::other;
-    case 5:
-      return is(name, "error") ? Member::error : Member::other;
-    case 6:
-      if (is(name, "method")) return Member::method;
-      if (is(name, "params")) return Member::params;
-      return is(name, "result") ? Member::result : Member::other;
-    case 9:
-      return is(name, "requestId") ? Member::request_id : Member::other;
-    default:
-      return Member::other;
-  }
-}
-
-/// What a strict reader asks of a message beyond what makes it one.
-bool has_strict_form(const Draft& draft) {
-  if (draft.method) return !draft.has_outcome && (draft.ids == 0 || draft.id.is_answerable());
-  // An error may answer what could not be read, and so have no id to name.
-  if (draft.ids == 0) return draft.has_error;
-  return draft.id.type != Id::Type::other;
-}
 
 /// A reader whose strings end at a NUL would see another method, or another tool, than this one
 /// does.
@@ -120,6 +57,10 @@ std::string_view strip_line_end(std::string_view frame) {
   return frame;
 }
 
+bool is_space(char byte) {
+  return byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n';
+}
+
 bool is_header_line(std::string_view text) {
   std::string start{text.substr(0, 15)};
   for (char& letter : start) {
@@ -131,7 +72,7 @@ bool is_header_line(std::string_view text) {
 /// Lines that are no attempt at a message: blank ones, and the framing of LSP, which some clients
 /// try.
 std::optional<Defect::Kind> find_line_defect(std::string_view text) {
-  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return Defect::Kind::empty;
+  if (std::all_of(text.begin(), text.end(), is_space)) return Defect::Kind::empty;
   if ((text[0] == 'C' || text[0] == 'c') && is_header_line(text))
     return Defect::Kind::content_length;
   return std::nullopt;
@@ -156,10 +97,10 @@ struct MessageReader::State {
   void read_message(Draft& draft);
   void read_params(Draft& draft);
   void take_member(Draft& draft);
-  Message classify(const Draft& draft);
+  void add_message(const Draft& draft);
   void add_malformed(Defect::Kind kind, std::size_t offset);
   Member identify(const json::Text& name);
-  std::string_view keep(const json::Text& text);
+  std::string_view keep(const Value& string);
   void keep_certain_id();
   void forget();
 };
@@ -182,11 +123,12 @@ void MessageReader::State::read(std::string_view frame, Manner how) {
   if (type == Type::object) {
     Draft draft;
     read_message(draft);
-    if (draft.ids == 1 && draft.id.is_answerable()) sole_id = draft.id;
+    const Id id = make_id(draft.id);
+    if (draft.ids == 1 && id.is_answerable()) sole_id = id;
   } else if (type == Type::array) {
     is_batch = true;
     read_batch();
-  } else if (type && scanner.take()) {
+  } else if (Value ignored; type && scanner.take(ignored)) {
     add_malformed(Defect::Kind::not_a_message, 0);
   }
   scanner.finish();
@@ -210,7 +152,7 @@ void MessageReader::State::read_element() {
   if (type == Type::object && has_room) {
     Draft draft;
     read_message(draft);
-  } else if (scanner.take()) {
+  } else if (Value ignored; scanner.take(ignored)) {
     const bool is_nested = type == Type::array;
     const auto kind = is_nested ? Defect::Kind::nested_batch : Defect::Kind::not_a_message;
     add_malformed(has_room ? kind : Defect::Kind::batch_too_long, offset);
@@ -222,76 +164,90 @@ void MessageReader::State::read_message(Draft& draft) {
   scanner.enter_object(kDeciding);
   while (scanner.next_member())
     take_member(draft);
-  if (scanner.defect()) return;
-  messages.push_back(classify(draft));
-  const auto* bad = std::get_if<Malformed>(&messages.back());
-  if (bad != nullptr && manner.rules == Rules::strict) defect = bad->defect;
+  if (!scanner.defect()) add_message(draft);
 }
 
 /// Steps over the member's value, and keeps it when it decides something.
 void MessageReader::State::take_member(Draft& draft) {
-  const Member member = identify(scanner.name());
-  if (member == Member::params) {
-    read_params(draft);
-    return;
+  switch (identify(scanner.name())) {
+    case Member::id:
+      ++draft.ids;
+      scanner.take(draft.id);
+      return;
+    case Member::method:
+      draft.has_method = true;
+      scanner.take(draft.method);
+      return;
+    case Member::params:
+      read_params(draft);
+      return;
+    case Member::result:
+      draft.has_result = true;
+      break;
+    case Member::error:
+      draft.has_error = true;
+      break;
+    case Member::name:
+    case Member::request_id:
+    case Member::other:
+      break;
   }
-  if (!scanner.take()) return;
-  const Value& value = scanner.value();
-  if (member == Member::id) {
-    draft.id = make_id(value);
-    ++draft.ids;
-  } else if (member == Member::method) {
-    draft.method = value;
-  } else if (member == Member::result || member == Member::error) {
-    draft.has_outcome = true;
-    draft.has_error |= member == Member::error;
-  }
+  scanner.take(draft.ignored);
 }
 
 void MessageReader::State::read_params(Draft& draft) {
-  draft.tool.reset();
-  draft.cancelled = {};
+  draft.has_tool = draft.has_cancelled = false;
   if (!manner.reads_params || scanner.peek() != Type::object) {
-    scanner.take();
+    scanner.take(draft.ignored);
     return;
   }
   scanner.enter_object(kDeciding);
   while (scanner.next_member()) {
     const Member member = identify(scanner.name());
-    if (!scanner.take()) return;
-    const Value& value = scanner.value();
     if (member == Member::name) {
-      draft.tool.reset();
-      if (value.type == Type::string) draft.tool = value.text();
+      draft.has_tool = scanner.take(draft.tool) && draft.tool.type == Type::string;
     } else if (member == Member::request_id) {
-      draft.cancelled = make_id(value);
+      draft.has_cancelled = scanner.take(draft.cancelled);
+    } else {
+      scanner.take(draft.ignored);
     }
   }
 }
 
-Message MessageReader::State::classify(const Draft& draft) {
-  const auto not_a_message = Malformed{{Defect::Kind::not_a_message, draft.offset}};
-  if (manner.rules == Rules::strict && !has_strict_form(draft)) return not_a_message;
-  if (!draft.method) {
-    return draft.has_outcome ? Message{Response{draft.id}} : Message{not_a_message};
+/// Appends what the draft says.
+void MessageReader::State::add_message(const Draft& draft) {
+  switch (judge_form(draft, manner.rules)) {
+    case Form::none:
+      add_malformed(Defect::Kind::not_a_message, draft.offset);
+      return;
+    case Form::response:
+      messages.emplace_back(Response{draft.ids == 0 ? Id{} : make_id(draft.id)});
+      return;
+    case Form::request:
+    case Form::notification:
+      break;
   }
-  if (draft.method->type != Type::string) return not_a_message;
-  const json::Text text = draft.method->text();
-  const std::string_view method = keep(text);
+  const std::string_view method = keep(draft.method);
   std::optional<std::string_view> tool;
-  if (draft.tool) tool = keep(*draft.tool);
-  const bool has_nul = (text.has_escapes && holds_nul(method)) ||
-                       (tool && draft.tool->has_escapes && holds_nul(*tool));
-  if (has_nul && manner.rules == Rules::strict) return Malformed{{Defect::Kind::nul, draft.offset}};
-  if (draft.ids == 0) return Notification{method, tool, draft.cancelled};
-  return Request{draft.id, method, tool};
+  if (draft.has_tool) tool = keep(draft.tool);
+  const bool has_nul = (draft.method.has_escapes && holds_nul(method)) ||
+                       (tool && draft.tool.has_escapes && holds_nul(*tool));
+  if (has_nul && manner.rules == Rules::strict) {
+    add_malformed(Defect::Kind::nul, draft.offset);
+  } else if (draft.ids == 0) {
+    const Id cancelled = draft.has_cancelled ? make_id(draft.cancelled) : Id{};
+    messages.emplace_back(Notification{method, tool, cancelled});
+  } else {
+    messages.emplace_back(Request{make_id(draft.id), method, tool});
+  }
 }
 
 /// An id with raw control characters or bad UTF-8 would make our answer as bad as the frame.
 void MessageReader::State::keep_certain_id() {
   if (sole_id.type == Id::Type::absent) return;
+  Value ignored;
   scanner.start(sole_id.lexeme, Rules::strict);
-  if (!scanner.take()) sole_id = {};
+  if (!scanner.take(ignored)) sole_id = {};
 }
 
 /// Under the strict rules one bad message is the whole frame's defect.
@@ -310,7 +266,9 @@ Member MessageReader::State::identify(const json::Text& name) {
   return identify_member(scratch);
 }
 
-std::string_view MessageReader::State::keep(const json::Text& text) {
+/// What `string` says: in the frame when it has no escapes, else in `texts`.
+std::string_view MessageReader::State::keep(const Value& string) {
+  const json::Text text = string.text();
   if (!text.has_escapes) return text.raw;
   if (texts_used == texts.size()) texts.emplace_back();
   std::string& kept = texts[texts_used++];

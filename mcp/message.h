@@ -27,9 +27,9 @@ struct Id {
   [[nodiscard]] bool is_answerable() const { return type == Type::number || type == Type::string; }
 };
 
-/// One text for all spellings of one id: type, then the decoded string or the number without
-/// exponent and superfluous zeros ("1.0", "1e0" and "1" are one number; "\u0041" and "A" one
-/// string). Appends to `out`.
+/// One text for all spellings of one id: type, then the decoded string or the number as significant
+/// digits and a power of ten ("1.0", "1e0" and "1" are one number; "\u0041" and "A" one string).
+/// Appends to `out`, whatever the exponent no more than the lexeme's size and a few bytes.
 void append_id_key(const Id& id, std::string& out);
 
 /// `method` is decoded. `tool` is `params.name`, decoded, when it is a string.
@@ -40,7 +40,7 @@ struct Request {
 };
 struct Notification {
   std::string_view method;
-  std::optional<std::string_view> tool;  // a tools/call without an id is a call too (wrap.md)
+  std::optional<std::string_view> tool;  // a tools/call without an id is a call too
   Id cancelled;                          // `params.requestId` of notifications/cancelled
 };
 struct Response {
@@ -85,12 +85,16 @@ class MessageReader {
   MessageReader(MessageReader&&) noexcept;
   MessageReader& operator=(MessageReader&&) noexcept;
 
-  /// A frame from the client, by all of wrap.md's rules ("What the policy cannot read does not
-  /// pass"). `frame` may end in '\n' or "\r\n".
+  /// A frame from the client, by the strictest rules: what two readers could take differently is a
+  /// defect. `frame` may end in '\n' or "\r\n". Beyond json::Rules::strict, these are defects: what
+  /// is no message, a batch in a batch, names that decide in another case, and an escaped NUL in
+  /// such a name, in `method` or in the tool's name.
   Reading read_client(std::string_view frame);
 
   /// A frame from the server: only as much as is needed to know what it answers. Skips what is
-  /// nested, does not judge UTF-8, names or doubles (the last of repeated members counts).
+  /// nested, does not judge UTF-8, names or doubles (the last of repeated members counts). A defect
+  /// means that it is no JSON; JSON that is no message is Malformed among the messages. `tool`,
+  /// `cancelled`, `sole_id` and `may_be_call` are not looked for.
   Reading read_server(std::string_view frame);
 
  private:

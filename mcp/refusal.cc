@@ -23,7 +23,7 @@ void append_escaped(std::string_view text, std::string& out) {
   }
 }
 
-/// {"layer":"wrap","code":"…"}: what never varies (wrap.md). It never has a member `elicitations`:
+/// {"layer":"wrap","code":"…"}: what never varies. It never has a member `elicitations`:
 /// with it the TypeScript SDK takes -32042 for a request to open a URL, and this text is lost.
 void append_aegis(RefusalCode code, std::string& out) {
   out += R"({"aegis":{"layer":"wrap","code":")";

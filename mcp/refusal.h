@@ -12,7 +12,7 @@
 
 namespace aegis::mcp {
 
-/// JSON-RPC error code of every refusal (wrap.md; never varies).
+/// JSON-RPC error code of every refusal. It never varies.
 inline constexpr int kRefusalCode = -32042;
 
 enum class RefusalCode : std::uint8_t {
@@ -41,6 +41,7 @@ struct Refusal {
 /// says.
 std::string encode_refusal(const Refusal& refusal, RefuseAs as);
 /// One array frame with its '\n' that answers a whole batch; empty when there is nothing to answer.
+/// Refusals whose id is absent are left out: a notification gets no answer.
 std::string encode_batch_refusal(std::span<const Refusal> refusals, RefuseAs as);
 
 }  // namespace aegis::mcp

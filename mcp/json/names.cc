@@ -58,24 +58,30 @@ std::uint64_t folding_bytes(std::uint64_t word) {
   return ((from_a & ~past_z) | word) & kEach * 0x80;
 }
 
-/// `readable_end`: up to where bytes behind the name may be loaded (they do not count).
-inline Hashed hash_name(std::string_view name, const char* readable_end) {
-  constexpr std::uint64_t kMultiplier = 0x9E37'79B9'7F4A'7C15U;
+constexpr std::uint64_t kMultiplier = 0x9E37'79B9'7F4A'7C15U;
+
+Hashed hash_last(std::uint64_t mixed, std::uint64_t word, std::uint64_t folding) {
+  return {(mixed ^ word) * kMultiplier, (folding | folding_bytes(word)) == 0};
+}
+
+Hashed hash_long_name(std::string_view name, const char* readable_end) {
   const char* at = name.data();
   std::size_t left = name.size();
   std::uint64_t mixed = left;
   std::uint64_t folding = 0;
-  while (left >= 8) {
+  for (; left >= 8; at += 8, left -= 8) {
     const std::uint64_t word = load_8(at);
     folding |= folding_bytes(word);
     mixed = (mixed ^ word) * kMultiplier;
     mixed ^= mixed >> 32U;
-    at += 8;
-    left -= 8;
   }
-  const std::uint64_t word = load_few(at, left, readable_end);
-  folding |= folding_bytes(word);
-  return {(mixed ^ word) * kMultiplier, folding == 0};
+  return hash_last(mixed, load_few(at, left, readable_end), folding);
+}
+
+/// `readable_end`: up to where bytes behind the name may be loaded (they do not count).
+inline Hashed hash_name(std::string_view name, const char* readable_end) {
+  if (name.size() >= 8) return hash_long_name(name, readable_end);
+  return hash_last(name.size(), load_few(name.data(), name.size(), readable_end), 0);
 }
 
 Hashed hash_name(std::string_view name) {
@@ -175,7 +181,7 @@ std::optional<NameTable::Repeat> NameTable::find_in_run(std::size_t first,
 
 std::string_view NameTable::raw_name(std::uint64_t entry) const {
   const char* const at = text_.data() + offset_of(entry);
-  const char* const quote = find_string_end(at, text_.data() + text_.size()).quote;
+  const char* const quote = find_string_end(at, text_.data() + text_.size()).end;
   return {at, static_cast<std::size_t>(quote - at)};
 }
 

@@ -26,11 +26,8 @@ void Scanner::start(std::string_view text, Rules rules) {
   depth_ = 0;
   defect_.reset();
   names_.start(text);
-  if (kinds_.empty() || kinds_.size() > kKeptKinds) {
-    kinds_.assign(1, 0);
-    kinds_.shrink_to_fit();
-  }
-  levels_.resize(kMaxDepth + 1);
+  outer_kinds_.clear();
+  if (outer_kinds_.capacity() > kKeptKinds) outer_kinds_.shrink_to_fit();
   if (!text.starts_with(kByteOrderMark)) return;
   if (rules_ == Rules::strict) {
     fail(Defect::Kind::byte_order_mark, begin_);
@@ -109,53 +106,51 @@ std::optional<Type> Scanner::peek() {
 }
 
 /// Steps over a scalar, or into a container. at_ is on its first byte.
-inline bool Scanner::begin_value() {
-  value_.has_escapes = false;
+inline bool Scanner::begin_value(Value& value) {
+  value.has_escapes = false;
   switch (*at_) {
     case '"':
-      value_.type = Type::string;
-      return skip_string(value_.has_escapes);
+      value.type = Type::string;
+      return skip_string(value.has_escapes);
     case '{':
-      value_.type = Type::object;
+      value.type = Type::object;
       return open(Type::object, {});
     case '[':
-      value_.type = Type::array;
+      value.type = Type::array;
       return open(Type::array, {});
     case 't':
-      value_.type = Type::boolean;
+      value.type = Type::boolean;
       return skip_literal("true");
     case 'f':
-      value_.type = Type::boolean;
+      value.type = Type::boolean;
       return skip_literal("false");
     case 'n':
-      value_.type = Type::null;
+      value.type = Type::null;
       return skip_literal("null");
     default:
-      value_.type = Type::number;
+      value.type = Type::number;
       return skip_number();
   }
 }
 
-bool Scanner::take() {
+bool Scanner::take(Value& value) {
   if (!skip_space()) return fail_here();
   const char* const first = at_;
-  if (!begin_value()) return false;
-  const Type type = value_.type;
-  if (type == Type::object || type == Type::array) {
-    if (!skip_nested()) return false;
-    value_.type = type;
-  }
-  value_.lexeme = {first, static_cast<std::size_t>(at_ - first)};
+  const std::size_t depth = depth_;
+  if (!begin_value(value)) return false;
+  if (depth_ > depth && !skip_nested()) return false;
+  value.lexeme = {first, static_cast<std::size_t>(at_ - first)};
   return true;
 }
 
 /// Leaves the container just entered.
 bool Scanner::skip_nested() {
   const std::size_t outside = depth_ - 1;
+  Value ignored;
   while (depth_ > outside) {
-    if (in_object_ ? next_member() : next_element()) {
+    if (in_object() ? next_member() : next_element()) {
       if (!skip_space()) return fail_here();
-      if (!begin_value()) return false;
+      if (!begin_value(ignored)) return false;
     } else if (defect_) {
       return false;
     }
@@ -176,14 +171,12 @@ bool Scanner::open(Type type, DecidingNames deciding) {
   assert(*at_ == (type == Type::object ? '{' : '['));
   if (depth_ == kMaxDepth && rules_ == Rules::strict) return fail(Defect::Kind::too_deep, at_);
   ++at_;
-  ++depth_;
   just_opened_ = true;
-  in_object_ = type == Type::object;
-  if (depth_ / 64 == kinds_.size()) kinds_.push_back(0);
-  const std::uint64_t bit = std::uint64_t{1} << depth_ % 64;
-  std::uint64_t& kinds = kinds_[depth_ / 64];
-  kinds = in_object_ ? kinds | bit : kinds & ~bit;
-  if (in_object_ && rules_ == Rules::strict) levels_[depth_] = {names_.size(), deciding};
+  const bool is_object = type == Type::object;
+  if (depth_ % 64 == 0) outer_kinds_.push_back(kinds_);
+  kinds_ = kinds_ << 1U | (is_object ? 1U : 0U);
+  ++depth_;
+  if (is_object && rules_ == Rules::strict) levels_[depth_] = {names_.size(), deciding};
   return true;
 }
 
@@ -191,11 +184,15 @@ bool Scanner::open(Type type, DecidingNames deciding) {
 bool Scanner::close() {
   ++at_;
   just_opened_ = false;
-  const bool was_object = in_object_;
-  const Level& level = levels_[std::min(depth_, kMaxDepth)];
+  const bool has_names = in_object() && rules_ == Rules::strict;
+  kinds_ >>= 1U;
   --depth_;
-  in_object_ = (kinds_[depth_ / 64] >> depth_ % 64 & 1U) != 0;
-  if (!was_object || rules_ == Rules::lenient) return false;
+  if (depth_ % 64 == 0) {
+    kinds_ = outer_kinds_.back();
+    outer_kinds_.pop_back();
+  }
+  if (!has_names) return false;
+  const Level& level = levels_[depth_ + 1];
   const NameRule rule = level.deciding.empty() ? NameRule::exact : NameRule::folded;
   const auto repeat = names_.find_repeat(level.first_name, rule);
   names_.drop_to(level.first_name);

@@ -5,6 +5,7 @@
 // MCP word.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -43,7 +44,7 @@ struct Defect {
   std::size_t offset;  // bytes from the frame's first byte
 };
 
-/// Levels of arrays and objects that a frame may nest (wrap.md).
+/// Levels of arrays and objects that a frame may nest.
 inline constexpr std::size_t kMaxDepth = 512;
 
 /// A sentence for people, without a final stop, that names the place and what to do: "one object
@@ -77,7 +78,7 @@ using DecidingNames = std::span<const std::string_view>;
 ///
 ///   scanner.start(text, Rules::strict);
 ///   if (scanner.peek() == Type::object && scanner.enter_object()) {
-///     while (scanner.next_member()) { … scanner.name() … scanner.take() … scanner.value() … }
+///     while (scanner.next_member()) { … scanner.name() … scanner.take(value) … }
 ///   }
 ///   scanner.finish();
 class Scanner {
@@ -88,10 +89,8 @@ class Scanner {
   /// The type of the value that stands next; it says nothing yet about whether that value is
   /// well-formed.
   std::optional<Type> peek();
-  /// Steps over the next value, whatever it nests.
-  bool take();
-  /// The value last taken, until the next step.
-  [[nodiscard]] const Value& value() const { return value_; }
+  /// Steps over the next value, whatever it nests. `value` is meaningless when there is none.
+  bool take(Value& value);
 
   /// The next value is an object (peek said so). Names are compared exactly, or by folding when
   /// some decide; `deciding` must outlive the scan.
@@ -123,7 +122,7 @@ class Scanner {
   bool fail_here();
   bool skip_space();
   bool skip_more_space();
-  bool begin_value();
+  bool begin_value(Value& value);
   bool skip_nested();
   bool open(Type type, DecidingNames deciding);
   bool close();
@@ -133,23 +132,23 @@ class Scanner {
   bool skip_string(bool& has_escapes);
   bool skip_long_string(bool& has_escapes);
   bool skip_unjudged_string(bool& has_escapes);
-  bool skip_escape();
+  bool skip_unicode_escape();
   bool skip_multibyte();
   bool skip_literal(std::string_view literal);
   bool skip_number();
+  [[nodiscard]] bool in_object() const { return (kinds_ & 1U) != 0; }
 
   const char* begin_ = nullptr;
   const char* at_ = nullptr;
   const char* end_ = nullptr;
   Rules rules_ = Rules::strict;
   bool just_opened_ = false;
-  bool in_object_ = false;
   std::size_t depth_ = 0;
+  std::uint64_t kinds_ = 0;  // a bit for each open level, the innermost lowest: 1 for an object
+  std::vector<std::uint64_t> outer_kinds_;     // of levels further out, 64 in a word
+  std::array<Level, kMaxDepth + 1> levels_{};  // of objects, under the strict rules
   Text name_;
-  Value value_;
   std::optional<Defect> defect_;
-  std::vector<std::uint64_t> kinds_;  // a bit for each open level: 1 for an object
-  std::vector<Level> levels_;         // of objects, under the strict rules
   NameTable names_;
 };
 

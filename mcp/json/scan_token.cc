@@ -55,7 +55,11 @@ bool Scanner::skip_number() {
 bool Scanner::skip_long_string(bool& has_escapes) {
   if (rules_ == Rules::lenient) return skip_unjudged_string(has_escapes);
   has_escapes = false;
-  while ((at_ = skip_plain_text(at_, end_)) != end_) {
+  for (;;) {
+    const StringPart easy = skip_easy_text(at_, end_);
+    has_escapes |= easy.has_escapes;
+    at_ = easy.end;
+    if (at_ == end_) return fail_here();
     const auto byte = static_cast<unsigned char>(*at_);
     if (byte == '"') {
       ++at_;
@@ -63,29 +67,24 @@ bool Scanner::skip_long_string(bool& has_escapes) {
     }
     if (byte < 0x20) return fail_here();
     has_escapes |= byte == '\\';
-    const bool is_good = byte == '\\' ? skip_escape() : skip_multibyte();
+    const bool is_good = byte == '\\' ? skip_unicode_escape() : skip_multibyte();
     if (!is_good) return false;
   }
-  return fail_here();
 }
 
 bool Scanner::skip_unjudged_string(bool& has_escapes) {
-  const StringEnd found = find_string_end(at_, end_);
-  at_ = found.quote;
+  const StringPart found = find_string_end(at_, end_);
+  at_ = found.end;
   has_escapes = found.has_escapes;
   if (at_ == end_) return fail_here();
   ++at_;
   return true;
 }
 
-bool Scanner::skip_escape() {
+/// at_ is on a backslash that begins no short escape.
+bool Scanner::skip_unicode_escape() {
   const char* const backslash = at_;
   const std::string_view rest{at_ + 1, static_cast<std::size_t>(end_ - at_ - 1)};
-  constexpr std::string_view kShort = "\"\\/bfnrt";
-  if (!rest.empty() && kShort.find(rest[0]) != std::string_view::npos) {
-    at_ += 2;
-    return true;
-  }
   const int unit = rest.starts_with('u') ? read_hex4(rest.substr(1)) : -1;
   if (unit < 0) return fail(Defect::Kind::syntax, backslash);
   at_ += 6;

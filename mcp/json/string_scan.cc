@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -13,16 +14,23 @@
 
 namespace aegis::mcp::json {
 
-const char* skip_plain_text_portable(const char* at, const char* end) noexcept {
+StringPart skip_easy_text_portable(const char* at, const char* end) noexcept {
+  bool has_escapes = false;
   while (at != end) {
     const auto byte = static_cast<unsigned char>(*at);
-    if (byte < 0x20 || byte >= 0x80 || byte == '"' || byte == '\\') break;
-    ++at;
+    if (byte == '\\' && end - at > 1 && is_short_escape(at[1])) {
+      has_escapes = true;
+      at += 2;
+    } else if (byte < 0x20 || byte >= 0x80 || byte == '"' || byte == '\\') {
+      break;
+    } else {
+      ++at;
+    }
   }
-  return at;
+  return {at, has_escapes};
 }
 
-StringEnd find_string_end_portable(const char* at, const char* end) noexcept {
+StringPart find_string_end_portable(const char* at, const char* end) noexcept {
   bool has_escapes = false;
   while (at != end && *at != '"') {
     const bool is_escape = *at == '\\';
@@ -43,28 +51,19 @@ unsigned to_mask(__m128i bytes) noexcept {
   return static_cast<unsigned>(_mm_movemask_epi8(bytes));
 }
 
-bool is_plain_64(const char* at) noexcept {
-  const __m128i first = _mm_or_si128(special_bytes(load(at)), special_bytes(load(at + 16)));
-  const __m128i last = _mm_or_si128(special_bytes(load(at + 32)), special_bytes(load(at + 48)));
-  return to_mask(_mm_or_si128(first, last)) == 0;
+/// One bit for each of the 64 bytes from `at` for which `judge` sets the byte's high bit.
+template <typename Judge>
+std::uint64_t mask_64(const char* at, Judge judge) noexcept {
+  std::uint64_t mask = 0;
+  for (unsigned place = 0; place < 64; place += 16) {
+    mask |= std::uint64_t{to_mask(judge(load(at + place)))} << place;
+  }
+  return mask;
 }
 
-struct Masks {
-  std::uint64_t quotes;
-  std::uint64_t backslashes;
-};
-
-/// One bit for each of the 64 bytes from `at`.
-Masks find_64(const char* at) noexcept {
-  Masks masks{0, 0};
-  for (unsigned place = 0; place < 64; place += 16) {
-    const __m128i bytes = load(at + place);
-    const std::uint64_t quotes = to_mask(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')));
-    const std::uint64_t backslashes = to_mask(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
-    masks.quotes |= quotes << place;
-    masks.backslashes |= backslashes << place;
-  }
-  return masks;
+std::uint64_t find_64(const char* at, char wanted) noexcept {
+  return mask_64(at,
+                 [wanted](__m128i bytes) { return _mm_cmpeq_epi8(bytes, _mm_set1_epi8(wanted)); });
 }
 
 /// The bytes that a backslash escapes. `carry`: the first byte is one, on return: the first byte of
@@ -80,51 +79,103 @@ std::uint64_t escaped_bytes(std::uint64_t backslashes, std::uint64_t& carry) noe
   return escaped;
 }
 
-}  // namespace
-
-const char* skip_plain_text(const char* at, const char* end) noexcept {
-  // Most runs are short; only behind 64 plain bytes is it worth looking at 64 at once.
-  for (int step = 0; step < 4; ++step, at += 16) {
-    if (end - at < 16) return skip_plain_text_portable(at, end);
-    const unsigned length = plain_text_in_16(at, end);
-    if (length < 16) return at + length;
-  }
-  while (end - at >= 64 && is_plain_64(at))
-    at += 64;
-  while (end - at >= 16) {
-    const unsigned length = plain_text_in_16(at, end);
-    if (length < 16) return at + length;
-    at += 16;
-  }
-  return skip_plain_text_portable(at, end);
+/// The lowest `count` bits.
+std::uint64_t below(int count) noexcept {
+  return count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
 
-StringEnd find_string_end(const char* at, const char* end) noexcept {
+/// So many special bytes in 64 are worth more work than one after the other.
+constexpr int kManyEscapes = 4;
+
+/// How many of the 64 bytes from `at` are plain text and short escapes; 63 when the last begins an
+/// escape.
+int easy_text_in_64(const char* at, std::uint64_t backslashes) noexcept {
+  std::uint64_t carry = 0;
+  const std::uint64_t escaped = escaped_bytes(backslashes, carry);
+  const std::uint64_t quotes = find_64(at, '"');
+  std::uint64_t letters = quotes | backslashes;
+  for (const char letter : {'/', 'b', 'f', 'n', 'r', 't'})
+    letters |= find_64(at, letter);
+  const std::uint64_t outside =
+      mask_64(at, [](__m128i bytes) { return _mm_subs_epi8(bytes, _mm_set1_epi8(0x20)); });
+  const std::uint64_t long_escapes = (escaped & ~letters) >> 1U | carry << 63U;
+  return std::countr_zero((quotes & ~escaped) | outside | long_escapes);
+}
+
+/// Steps over a short escape, if `part` ends before one.
+inline bool skip_short_escape(StringPart& part, const char* end) noexcept {
+  if (*part.end != '\\' || end - part.end < 2 || !is_short_escape(part.end[1])) return false;
+  part.has_escapes = true;
+  part.end += 2;
+  return true;
+}
+
+/// Steps over at most 16 bytes. False where the easy text ends.
+inline bool skip_easy_16(StringPart& part, const char* end) noexcept {
+  const unsigned length = plain_text_in_16(part.end, end);
+  part.end += length;
+  return length == 16 || skip_short_escape(part, end);
+}
+
+/// Steps over at most 64 bytes. False where the easy text ends.
+bool skip_easy_64(StringPart& part, const char* end) noexcept {
+  const std::uint64_t special = mask_64(part.end, special_bytes);
+  const int length = std::countr_zero(special);
+  if (length < 64 && std::popcount(special) >= kManyEscapes && part.end[length] == '\\') {
+    const std::uint64_t backslashes = find_64(part.end, '\\');
+    const int easy = easy_text_in_64(part.end, backslashes);
+    part.has_escapes |= (backslashes & below(easy)) != 0;
+    part.end += easy;
+    return easy >= 63;
+  }
+  part.end += length;
+  return length == 64 || skip_short_escape(part, end);
+}
+
+}  // namespace
+
+StringPart skip_easy_text(const char* at, const char* end) noexcept {
+  StringPart part{at, false};
+  // Most strings are short: only behind some bytes is it worth looking at 64 at once.
+  for (int look = 0; look < 2 && end - part.end >= 16; ++look) {
+    if (!skip_easy_16(part, end)) return part;
+  }
+  while (end - part.end >= 64) {
+    if (!skip_easy_64(part, end)) return part;
+  }
+  while (end - part.end >= 16) {
+    if (!skip_easy_16(part, end)) return part;
+  }
+  const StringPart tail = skip_easy_text_portable(part.end, end);
+  return {tail.end, part.has_escapes || tail.has_escapes};
+}
+
+StringPart find_string_end(const char* at, const char* end) noexcept {
   std::uint64_t carry = 0;
   bool has_escapes = false;
   while (end - at >= 64) {
-    auto [quotes, backslashes] = find_64(at);
+    std::uint64_t quotes = find_64(at, '"');
+    const std::uint64_t backslashes = find_64(at, '\\');
     if ((backslashes | carry) != 0) quotes &= ~escaped_bytes(backslashes, carry);
     if (quotes != 0) {
       const int index = std::countr_zero(quotes);
-      const std::uint64_t before = (std::uint64_t{1} << index) - 1;
-      return {at + index, has_escapes || (backslashes & before) != 0};
+      return {at + index, has_escapes || (backslashes & below(index)) != 0};
     }
     has_escapes |= backslashes != 0;
     at += 64;
   }
   if (carry != 0 && at != end) ++at;
-  const StringEnd tail = find_string_end_portable(at, end);
-  return {tail.quote, has_escapes || tail.has_escapes};
+  const StringPart tail = find_string_end_portable(at, end);
+  return {tail.end, has_escapes || tail.has_escapes};
 }
 
 #else
 
-const char* skip_plain_text(const char* at, const char* end) noexcept {
-  return skip_plain_text_portable(at, end);
+StringPart skip_easy_text(const char* at, const char* end) noexcept {
+  return skip_easy_text_portable(at, end);
 }
 
-StringEnd find_string_end(const char* at, const char* end) noexcept {
+StringPart find_string_end(const char* at, const char* end) noexcept {
   return find_string_end_portable(at, end);
 }
 

@@ -12,12 +12,12 @@
 namespace aegis::mcp::json {
 
 #if defined(__SSE2__)
-/// 0xFF in each byte that is no plain text: '"', '\\', control characters and what is outside
-/// ASCII. Bytes from 0x80 on are negative here, so that one comparison finds the last two.
+/// The high bit in each byte that is no plain text: '"', '\\', control characters and what is
+/// outside ASCII. Of the last two a saturating subtraction leaves a negative byte, and of no other.
 inline __m128i special_bytes(__m128i bytes) noexcept {
   const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
   const __m128i backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
-  const __m128i outside = _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20));
+  const __m128i outside = _mm_subs_epi8(bytes, _mm_set1_epi8(0x20));
   return _mm_or_si128(_mm_or_si128(quote, backslash), outside);
 }
 #endif
@@ -37,20 +37,37 @@ inline unsigned plain_text_in_16(const char* at, const char* end) noexcept {
 #endif
 }
 
-/// The first byte that a strict reader must look at: '"', '\\', a control character or one outside
-/// ASCII; `end` when there is none.
-const char* skip_plain_text(const char* at, const char* end) noexcept;
+/// "\n" and its like: what may follow a backslash, but for 'u'.
+inline bool is_short_escape(char letter) noexcept {
+  switch (letter) {
+    case '"':
+    case '\\':
+    case '/':
+    case 'b':
+    case 'f':
+    case 'n':
+    case 'r':
+    case 't':
+      return true;
+    default:
+      return false;
+  }
+}
 
-struct StringEnd {
-  const char* quote;  // `end` when there is none
-  bool has_escapes;   // a backslash stands before it
+struct StringPart {
+  const char* end;   // behind the part, or the text's end
+  bool has_escapes;  // a backslash stands in it
 };
-/// Where the string ends whose content starts at `at`, whatever the content is.
-StringEnd find_string_end(const char* at, const char* end) noexcept;
+/// As much of a string as is plain text and short escapes. What follows is a quote, "\u", what no
+/// string may hold, or a letter outside ASCII.
+StringPart skip_easy_text(const char* at, const char* end) noexcept;
+
+/// All of the string whose content starts at `at`, whatever it is, up to its quote.
+StringPart find_string_end(const char* at, const char* end) noexcept;
 
 // The same byte by byte: for machines without SSE2, for the ends of texts, and for tests to compare
 // with.
-const char* skip_plain_text_portable(const char* at, const char* end) noexcept;
-StringEnd find_string_end_portable(const char* at, const char* end) noexcept;
+StringPart skip_easy_text_portable(const char* at, const char* end) noexcept;
+StringPart find_string_end_portable(const char* at, const char* end) noexcept;
 
 }  // namespace aegis::mcp::json

@@ -23,8 +23,9 @@ using Clock = std::chrono::steady_clock;
 
 std::optional<Defect> scan(std::string_view text) {
   Scanner scanner;
+  Value value;
   scanner.start(text, Rules::strict);
-  scanner.take();
+  scanner.take(value);
   scanner.finish();
   return scanner.defect();
 }

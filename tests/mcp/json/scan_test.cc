@@ -17,12 +17,14 @@ using aegis::mcp::json::kMaxDepth;
 using aegis::mcp::json::Rules;
 using aegis::mcp::json::Scanner;
 using aegis::mcp::json::Type;
+using aegis::mcp::json::Value;
 using Kind = Defect::Kind;
 
 std::optional<Defect> scan(std::string_view text, Rules rules = Rules::strict) {
   Scanner scanner;
+  Value value;
   scanner.start(text, rules);
-  scanner.take();
+  scanner.take(value);
   scanner.finish();
   return scanner.defect();
 }
@@ -387,35 +389,36 @@ TEST_CASE("a walk sees members, elements and values as written") {
   constexpr std::string_view kText =
       R"( { "a" : "x\ty" , "b" : [ 1.50 , {} ] , "\u0063" : { "d" : null } } )";
   Scanner scanner;
+  Value value;
   scanner.start(kText, Rules::strict);
   REQUIRE(scanner.peek() == Type::object);
   REQUIRE(scanner.enter_object());
 
   REQUIRE(scanner.next_member());
   CHECK(scanner.name().raw == "a");
-  REQUIRE(scanner.take());
-  CHECK(scanner.value().type == Type::string);
-  CHECK(scanner.value().lexeme == R"("x\ty")");
-  CHECK(scanner.value().text().raw == R"(x\ty)");
-  CHECK(scanner.value().text().has_escapes);
+  REQUIRE(scanner.take(value));
+  CHECK(value.type == Type::string);
+  CHECK(value.lexeme == R"("x\ty")");
+  CHECK(value.text().raw == R"(x\ty)");
+  CHECK(value.text().has_escapes);
 
   REQUIRE(scanner.next_member());
   CHECK(scanner.name().raw == "b");
   REQUIRE(scanner.peek() == Type::array);
   REQUIRE(scanner.enter_array());
   REQUIRE(scanner.next_element());
-  REQUIRE(scanner.take());
-  CHECK(scanner.value().lexeme == "1.50");
+  REQUIRE(scanner.take(value));
+  CHECK(value.lexeme == "1.50");
   REQUIRE(scanner.next_element());
-  REQUIRE(scanner.take());
-  CHECK(scanner.value().type == Type::object);
+  REQUIRE(scanner.take(value));
+  CHECK(value.type == Type::object);
   CHECK_FALSE(scanner.next_element());
 
   REQUIRE(scanner.next_member());
   CHECK(scanner.name().raw == R"(\u0063)");
   CHECK(scanner.name().has_escapes);
-  REQUIRE(scanner.take());
-  CHECK(scanner.value().lexeme == R"({ "d" : null })");
+  REQUIRE(scanner.take(value));
+  CHECK(value.lexeme == R"({ "d" : null })");
   CHECK_FALSE(scanner.next_member());
   CHECK(scanner.finish());
   CHECK_FALSE(scanner.defect().has_value());
@@ -423,11 +426,12 @@ TEST_CASE("a walk sees members, elements and values as written") {
 
 TEST_CASE("after a defect every step answers false and the first defect stays") {
   Scanner scanner;
+  Value value;
   scanner.start("{\"a\":\"\x01\",\"a\":1", Rules::strict);
   REQUIRE(scanner.enter_object());
   REQUIRE(scanner.next_member());
-  CHECK_FALSE(scanner.take());
-  CHECK_FALSE(scanner.take());
+  CHECK_FALSE(scanner.take(value));
+  CHECK_FALSE(scanner.take(value));
   CHECK_FALSE(scanner.peek().has_value());
   CHECK_FALSE(scanner.next_member());
   CHECK_FALSE(scanner.next_element());
@@ -441,8 +445,9 @@ TEST_CASE("after a defect every step answers false and the first defect stays") 
 TEST_CASE("finishing says whether the text was the one value") {
   const auto finishes = [](std::string_view text) {
     Scanner scanner;
+    Value value;
     scanner.start(text, Rules::strict);
-    scanner.take();
+    scanner.take(value);
     const bool is_good = scanner.finish();
     CHECK(is_good == !scanner.defect().has_value());
     return is_good;
@@ -460,28 +465,30 @@ TEST_CASE("a string has escapes when a backslash stands anywhere in it") {
                                         "\"\xC3\xA9\\n\""sv,
                                         "\"\\\\\xC3\xA9 and more than sixteen bytes\""sv}) {
       Scanner scanner;
+      Value value;
       scanner.start(text, rules);
-      REQUIRE(scanner.take());
-      CHECK(scanner.value().has_escapes);
+      REQUIRE(scanner.take(value));
+      CHECK(value.has_escapes);
       const std::string member = "{" + std::string{text} + ":\"\xC3\xA9\"}";
       scanner.start(member, rules);
       REQUIRE(scanner.enter_object());
       REQUIRE(scanner.next_member());
       CHECK(scanner.name().has_escapes);
-      REQUIRE(scanner.take());
-      CHECK_FALSE(scanner.value().has_escapes);
+      REQUIRE(scanner.take(value));
+      CHECK_FALSE(value.has_escapes);
     }
   }
 }
 
 TEST_CASE("one scanner reads text after text, whatever the one before was") {
   Scanner scanner;
+  Value value;
   const std::string deep = repeat("[", 5000);
   for (const std::string_view text :
        {std::string_view{deep}, "{\"a\":1,\"a\":2}"sv, "{\"a\":1}"sv, "{\"a\":\""sv, "[1,2]"sv}) {
     for (const Rules rules : {Rules::strict, Rules::lenient}) {
       scanner.start(text, rules);
-      scanner.take();
+      scanner.take(value);
       scanner.finish();
       const std::optional<Defect> fresh = scan(text, rules);
       REQUIRE(scanner.defect().has_value() == fresh.has_value());
@@ -523,11 +530,12 @@ TEST_CASE("where names decide, folding counts: for their object and no other") {
   for (const Row& row : rows) {
     CAPTURE(row.text);
     Scanner scanner;
+    Value value;
     scanner.start(row.text, Rules::strict);
     REQUIRE(scanner.peek() == Type::object);
     scanner.enter_object(kDeciding);
     while (scanner.next_member())
-      scanner.take();
+      scanner.take(value);
     scanner.finish();
     REQUIRE(scanner.defect().has_value() == row.kind.has_value());
     if (row.kind) CHECK(static_cast<int>(scanner.defect()->kind) == static_cast<int>(*row.kind));
