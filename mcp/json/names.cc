@@ -167,16 +167,21 @@ std::optional<NameTable::Repeat> NameTable::find_in_run(std::size_t first,
   if (last - first <= kFew) return find_among_few(first, last, rule);
   const auto begin = names_.begin() + static_cast<std::ptrdiff_t>(first);
   const auto end = names_.begin() + static_cast<std::ptrdiff_t>(last);
+  const auto find_neighbours = [this, begin, end, rule]() -> std::optional<Repeat> {
+    const auto equal = [this, rule](std::uint64_t one, std::uint64_t other) {
+      return compare(one, other, rule) == 0;
+    };
+    const auto found = std::adjacent_find(begin, end, equal);
+    if (found == end) return std::nullopt;
+    return make_repeat(*found, *(found + 1));
+  };
+  // One name a million times over is found without sorting.
+  if (const auto repeat = find_neighbours()) return repeat;
   std::sort(begin, end, [this, rule](std::uint64_t one, std::uint64_t other) {
     const int order = compare(one, other, rule);
     return order != 0 ? order < 0 : one < other;
   });
-  std::optional<Repeat> found;
-  for (auto next = begin + 1; next != end; ++next) {
-    if (found && offset_of(*next) > found->offset) continue;
-    if (compare(*(next - 1), *next, rule) == 0) found = make_repeat(*(next - 1), *next);
-  }
-  return found;
+  return find_neighbours();
 }
 
 std::string_view NameTable::raw_name(std::uint64_t entry) const {

@@ -151,6 +151,9 @@ StringPart skip_easy_text(const char* at, const char* end) noexcept {
 }
 
 StringPart find_string_end(const char* at, const char* end) noexcept {
+  if (const unsigned length = plain_text_in_16(at, end); length < 16 && at[length] == '"') {
+    return {at + length, false};
+  }
   std::uint64_t carry = 0;
   bool has_escapes = false;
   while (end - at >= 64) {
