@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
   try {
     return replay_all({argv + 1, argv + argc});
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "replay: %s\n", error.what());
+    static_cast<void>(std::fprintf(stderr, "replay: %s\n", error.what()));
     return 1;
   }
 }
