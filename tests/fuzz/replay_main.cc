@@ -36,8 +36,8 @@ void replay(const fs::path& file) {
                           std::istreambuf_iterator<char>());
   // A copy of exactly the input's size: a read past the end is then one that AddressSanitizer sees.
   const std::vector<std::uint8_t> input(bytes.begin(), bytes.end());
-  std::fprintf(
-      stderr, "replay %s\n", file.c_str());  // the last line before a crash names its input
+  // The last line before a crash names its input.
+  static_cast<void>(std::fprintf(stderr, "replay %s\n", file.c_str()));
   LLVMFuzzerTestOneInput(input.data(), input.size());
 }
 
