@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// A confined child: from what was decided to a running program, and what was enforced on it. The
+// order in which the layers are laid is payload.cc's and init.cc's; each layer has a file of its
+// own.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "confine/bounds.h"
+#include "confine/fd.h"
+#include "confine/grants.h"
+#include "confine/limits.h"
+#include "confine/result.h"
+#include "confine/tier.h"
+
+namespace aegis::confine {
+
+/// Decided and resolved: nothing here is asked of the host again.
+struct Spec {
+  Tier tier = Tier::full;
+  std::vector<std::string> argv;         // at least one word
+  std::string program;                   // absolute: what is executed
+  std::vector<std::string> environment;  // "NAME=value"
+  std::string working_directory = "/";   // absolute; made, empty, when no grant holds it
+  std::string home = {};                 // absolute or empty; likewise
+  PathGrants paths = {};
+  std::vector<std::string> self_bound = {};  // folders in writable grants that cannot be renamed
+  std::vector<std::string> read_only = {};   // in writable grants; after the self-bound ones
+  Network network = Network::none;
+  Bounds bounds = {};
+};
+
+/// The steps between clone and exec, in their order. One that fails is named to the user.
+enum class Stage : std::uint8_t {
+  clone,
+  wait_for_parent,
+  user_map,
+  private_mounts,
+  new_root,
+  grant,      // `which` is the index in Spec::paths.paths
+  self_bind,  // `which` is the index in Spec::self_bound
+  read_only,  // `which` is the index in Spec::read_only
+  devices,
+  proc,
+  scratch,
+  pivot,
+  network,
+  process_bound,
+  session,
+  fork,
+  stdio,
+  rlimits,
+  working_directory,
+  capabilities,
+  no_new_privs,
+  landlock,
+  seccomp,
+  exec,
+};
+/// What was being done, for a message: "enter the private root".
+std::string_view describe(Stage stage);
+
+/// What a child says of its setting up, whole in one write(2).
+struct SetUp {
+  Stage stage = Stage::exec;
+  ProcessBound process_bound = ProcessBound::none;
+  std::uint16_t which = 0;
+  std::int32_t code = 0;  // errno
+};
+
+/// The pipes' ends that become the program's 0, 1 and 2.
+struct Stdio {
+  int input = -1;
+  int output = -1;
+  int errors = -1;
+};
+
+/// What was enforced; exists only once the program runs.
+struct Enforced {
+  ProcessBound process_bound = ProcessBound::none;
+};
+
+/// All that can be made before the fork: the ruleset, the compiled filter, the words of the
+/// program.
+class Prepared {
+ public:
+  /// Takes about a millisecond, most of it the filter.
+  static Result<Prepared> make(Spec spec);
+  Prepared(Prepared&&) noexcept;
+  Prepared& operator=(Prepared&&) = delete;
+  Prepared(const Prepared&) = delete;
+  Prepared& operator=(const Prepared&) = delete;
+  ~Prepared();
+
+  [[nodiscard]] const Spec& spec() const;
+  [[nodiscard]] int landlock_abi() const;
+
+  struct Parts;  // child.cc's and its neighbours' alone
+  [[nodiscard]] const Parts& parts() const { return *parts_; }
+
+ private:
+  explicit Prepared(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+/// Owns the first process of the sandbox. In tier full its end is the end of everything in there;
+/// in tier landlock it is the program itself, and what else it has started is its owner's to find.
+class Child {
+ public:
+  /// Starts the program and waits until it runs or cannot. The caller has one thread. Does not
+  /// allocate after the fork. `failed` is what failed, for describe_failure().
+  static std::optional<Child> start(const Prepared& prepared, const Stdio& stdio, SetUp& failed);
+
+  Child(Child&& other) noexcept;
+  Child& operator=(Child&&) = delete;
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  /// Kills and reaps the first process.
+  ~Child();
+
+  [[nodiscard]] const Enforced& enforced() const { return enforced_; }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  /// A pidfd, readable when the program has ended: then wait() does not block.
+  [[nodiscard]] int end_fd() const { return end_.get(); }
+  /// The program's wait status (waitpid(2)); nothing when the first process was killed before it
+  /// could tell. Blocks until then. Once.
+  std::optional<int> wait();
+  /// The same for an owner who has reaped pid() itself and got `wait_status`.
+  std::optional<int> ended(int wait_status);
+  /// SIGTERM to the program's process group.
+  void terminate();
+  /// SIGKILL to the first process.
+  void kill();
+
+ private:
+  Child(Tier tier, pid_t pid) : tier_(tier), pid_(pid) {}
+  Tier tier_;
+  pid_t pid_;
+  Fd control_;  // its closing, however this process ends, ends the first process
+  Fd end_;
+  Enforced enforced_;
+};
+
+/// One line without a newline: what could not be done to what, and why. For a failed exec the code
+/// says more to the caller (ENOENT, EACCES).
+std::string describe_failure(const SetUp& failed, const Spec& spec);
+
+}  // namespace aegis::confine

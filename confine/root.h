@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// The private root of tier full: what exists for the program. Planned before the fork, built after
+// it inside the new namespaces from a tmpfs and the trees that were granted. What it allows is
+// Landlock's (landlock.h).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "confine/child.h"
+#include "confine/landlock.h"
+
+namespace aegis::confine {
+
+class RootPlan {
+ public:
+  /// Whose passwd(5) entry the program finds.
+  struct User {
+    uid_t uid;
+    gid_t gid;
+  };
+  /// `spec` must outlive the plan.
+  RootPlan(const Spec& spec, User user);
+
+  /// In the first process of new user, mount and pid namespaces, its ids mapped. Afterwards `/` is
+  /// the private root, and nothing of the old one can be reached. Async-signal-safe. `code` 0 when
+  /// all is done.
+  [[nodiscard]] SetUp build() const noexcept;
+  /// Makes /proc read-only, after what had to be written there.
+  [[nodiscard]] static SetUp seal_proc() noexcept;
+  /// Allows what only exists in the private root: /proc, /dev, /tmp and the made files of /etc.
+  /// Async-signal-safe. 0 or an errno.
+  [[nodiscard]] int allow_private(const Ruleset& ruleset) const noexcept;
+
+ private:
+  struct Mount {
+    const char* path;
+    std::uint64_t attributes;  // MOUNT_ATTR_*
+    bool is_directory;
+    bool is_inside_mount;  // its mount point is there: it lies in a tree that was granted
+    FileId id;
+    std::uint16_t which;  // index in Spec::paths
+  };
+  struct File {
+    const char* path;
+    std::string text;
+  };
+  void plan_mounts();
+  void plan_folders();
+  void plan_folder(const std::string& path);
+  void plan_files(User user);
+
+  [[nodiscard]] SetUp make_skeleton(int root) const noexcept;
+  [[nodiscard]] SetUp mount_grants(int root) const noexcept;
+  [[nodiscard]] static int mount_grant(int root, const Mount& mount) noexcept;
+  [[nodiscard]] SetUp mount_guards(int root) const noexcept;
+  [[nodiscard]] SetUp mount_scratch(int root) const noexcept;
+
+  const Spec& spec_;
+  std::vector<std::string> folders_;  // relative to the root, parents first
+  std::vector<Mount> mounts_;
+  std::vector<File> files_;
+  std::string scratch_options_[2];  // size= and nr_inodes= of /tmp
+  std::string shm_size_;
+  bool is_home_made_ = false;
+};
+
+}  // namespace aegis::confine

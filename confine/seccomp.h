@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// The system-call filter: made with libseccomp before the fork, loaded after it by one call.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "confine/result.h"
+#include "confine/tier.h"
+
+struct sock_filter;
+
+namespace aegis::confine {
+
+struct FilterOptions {
+  Tier tier = Tier::full;
+  Network network = Network::none;
+};
+
+/// What the kernel is given (seccomp(2)): a classic BPF program.
+class Filter {
+ public:
+  /// Everything is allowed but what the table in seccomp.cc refuses. The errors are libseccomp's.
+  static Result<Filter> compile(const FilterOptions& options);
+
+  Filter(Filter&&) noexcept = default;
+  Filter& operator=(Filter&&) noexcept = default;
+
+  /// Puts it on the calling thread for good. Async-signal-safe. 0, or the errno of seccomp(2).
+  /// no_new_privs must be set.
+  [[nodiscard]] int load() const noexcept;
+  [[nodiscard]] std::size_t size() const { return instructions_; }  // BPF instructions
+
+ private:
+  Filter() = default;
+  std::vector<std::uint64_t> program_;  // sock_filter is 8 bytes
+  std::size_t instructions_ = 0;
+};
+
+/// The name of system call `number` of this architecture, for a message; "system call <n>" when
+/// libseccomp knows none.
+std::string syscall_name(int number);
+
+}  // namespace aegis::confine

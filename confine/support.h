@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// What this kernel and this user can have, found by doing it in a throwaway child, and what to do
+// about each thing that is missing. Enforces nothing on the caller.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "confine/tier.h"
+
+namespace aegis::confine {
+
+struct Layer {
+  std::string_view name;  // "landlock", "seccomp", "user namespace", "mount namespace", ...
+  bool is_there = false;
+  std::string detail;  // the version, or why it is missing
+  std::string remedy;  // what to do about it; empty when it is there
+};
+
+struct Support {
+  std::vector<Layer> layers;  // always the same ones in the same order
+  int landlock_abi = 0;
+  std::optional<Tier> strongest;  // nothing: no tier can be had
+
+  /// The layers that `tier` needs and that are missing.
+  [[nodiscard]] std::vector<const Layer*> missing_for(Tier tier) const;
+};
+
+/// Takes a few milliseconds. The caller has one thread.
+Support probe_support();
+
+}  // namespace aegis::confine
