@@ -11,7 +11,8 @@
 namespace aegis::audit {
 namespace {
 
-constexpr std::string_view kGrantPrefix = "wrap-passthrough-";
+constexpr std::string_view kEmptyGrant = "wrap-passthrough-";
+constexpr std::string_view kRealGrant = "confined-";
 
 void write_emitter(Writer& out, std::string_view version) {
   out.name("emitter");
@@ -50,6 +51,7 @@ void Chain::open(const Open& line, UnixMicros at) {
   Writer out{line_};
   out.begin_object();
   write_time(out, at);
+  if (line.confinement != nullptr) write_confinement(out, *line.confinement);
   write_name(out, "durability", line.durability);
   write_emitter(out, line.version);
   out.member("key_id", key_id_);
@@ -99,16 +101,22 @@ void Chain::outcome(const Outcome& line, UnixMicros at) {
   out.begin_object();
   write_time(out, at);
   out.member("call_id", call_id_);
+  const bool is_granted = !std::holds_alternative<CapabilityDenied>(line.capability);
+  if (is_granted) {
+    grant_id_ = std::holds_alternative<Granted>(line.capability) ? kRealGrant : kEmptyGrant;
+    grant_id_ += call_id_;
+  }
   write_capability(out, line.capability, {grant_id_, line.tool_id});
   write_axes(out, line.axes);
   write_execution(out, line.execution);
-  if (std::holds_alternative<GrantedEmpty>(line.capability)) out.member("grant_id", grant_id_);
+  if (is_granted) out.member("grant_id", grant_id_);
   out.member("intent_seq", line.intent_seq);
   out.member("key_id", key_id_);
   out.member("line_type", "outcome");
   write_policy(out, line.policy);
   write_digest(out, "policy_set_hash", line.policy_set_hash.bytes);
   write_digest(out, "prev_hash", previous_.bytes);
+  if (!line.refusals.empty()) write_names(out, "refusals", line.refusals);
   write_digest(out, "request_digest", line.request_digest.bytes);
   if (line.response_bytes) write_number(out, "response_bytes", *line.response_bytes);
   if (line.response_digest) write_digest(out, "response_digest", line.response_digest->bytes);
@@ -154,8 +162,6 @@ void Chain::set_names(std::uint64_t intent_seq) {
   call_id_.assign(session_id_, 0, 16);
   call_id_ += '-';
   mcp::json::append_integer(intent_seq, call_id_);
-  grant_id_ = kGrantPrefix;
-  grant_id_ += call_id_;
 }
 
 /// `line_` is whole but for its signature, so it is what is signed; the signature then goes in at

@@ -45,6 +45,7 @@ using LineHash = Digest<struct OfLine>;         // a complete Line, signature in
 using KeyId = Digest<struct OfKey>;             // the 32 bytes of a public key
 using PolicySetHash = Digest<struct OfPolicy>;  // a policy's canonical form
 using ArgvDigest = Digest<struct OfArgv>;       // argv words joined with NUL
+using ProfileHash = Digest<struct OfProfile>;   // a confinement profile's text
 using TornDigest = Digest<struct OfTorn>;       // torn bytes that were moved aside
 
 /// What stands for "no policy" (record.md).

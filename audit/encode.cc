@@ -89,6 +89,52 @@ void write_status(Writer& out, std::string_view status) {
   out.member("status", status);
 }
 
+Writer::Truth truth_of(bool value) {
+  return value ? Writer::Truth::yes : Writer::Truth::no;
+}
+
+void write_truth(Writer& out, std::string_view name, bool value) {
+  out.name(name);
+  out.truth(truth_of(value));
+}
+
+void write_hosts(Writer& out, const Grant& grant) {
+  out.begin_array();
+  for (const Grant::Host& each : grant.hosts) {
+    out.begin_object();
+    write_name(out, "host", each.host);
+    out.name("ports");
+    out.begin_array();
+    out.integer(each.port);
+    out.end_array();
+    out.end_object();
+  }
+  out.end_array();
+}
+
+/// TCP is all that was granted, so no method of HTTP is named.
+void write_grant(Writer& out, const Grant& grant, const GrantNames& names) {
+  out.begin_object();
+  out.name("fs");
+  out.begin_object();
+  write_names(out, "read_paths", grant.read_paths);
+  write_names(out, "write_paths", grant.write_paths);
+  out.end_object();
+  out.member("grant_id", names.grant_id);
+  write_number(out, "max_memory_bytes", grant.max_memory_bytes);
+  write_number(out, "max_output_bytes", grant.max_output_bytes);
+  out.member("max_wall_ms", std::uint64_t{0});
+  if (!grant.hosts.empty()) {
+    out.name("net");
+    out.begin_object();
+    out.name("http");
+    write_hosts(out, grant);
+    out.end_object();
+  }
+  write_name(out, "tool_id", names.tool_id);
+  out.end_object();
+}
+
 }  // namespace
 
 void write_time(Writer& out, UnixMicros at) {
@@ -135,6 +181,19 @@ void write_sentence(Writer& out, std::string_view name, std::string_view text) {
   }
 }
 
+void write_names(Writer& out, std::string_view name, std::span<const std::string> names) {
+  out.name(name);
+  out.begin_array();
+  for (const std::string& each : names) {
+    if (mcp::json::is_encodable(each)) {
+      out.string(each);
+    } else {
+      write_digest_of(out, each);
+    }
+  }
+  out.end_array();
+}
+
 void write_number(Writer& out, std::string_view name, std::uint64_t value) {
   out.member(name, std::min(value, mcp::json::kMaxInteger));
 }
@@ -176,12 +235,40 @@ void write_capability(Writer& out, const CapabilityStatus& status, const GrantNa
                    out.end_object();
                    write_status(out, "granted");
                  },
+                 [&](const Granted& granted) {
+                   out.name("grant");
+                   write_grant(out, *granted.grant, names);
+                   write_status(out, "granted");
+                 },
                  [&](const CapabilityDenied& denied) {
                    write_sentence(out, "reason", denied.reason);
                    write_status(out, "denied");
                  },
              },
              status);
+  out.end_object();
+}
+
+void write_confinement(Writer& out, const Confinement& confinement) {
+  out.name("confinement");
+  out.begin_object();
+  write_truth(out, "best_effort", confinement.is_best_effort);
+  write_number(out, "landlock_abi", confinement.landlock_abi);
+  // A ruleset or a filter that is not in force is no confinement: such a server never runs.
+  write_truth(out, "landlock_fully_enforced", true);
+  write_name(out, "memory_bound", confinement.memory_bound);
+  write_names(out, "namespaces", confinement.namespaces);
+  out.name("net");
+  write_hosts(out, confinement.grant);
+  write_name(out, "process_bound", confinement.process_bound);
+  write_name(out, "profile", confinement.profile);
+  write_digest(out, "profile_hash", confinement.profile_hash.bytes);
+  write_names(out, "read_paths", confinement.grant.read_paths);
+  write_truth(out, "seccomp_applied", true);
+  write_truth(out, "seccomp_network_denied", confinement.is_seccomp_network_denied);
+  write_name(out, "tier", confinement.tier);
+  write_truth(out, "unconfined_network", confinement.is_network_unconfined);
+  write_names(out, "write_paths", confinement.grant.write_paths);
   out.end_object();
 }
 

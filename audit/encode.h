@@ -3,6 +3,8 @@
 // this folder; which members a Line has, and how it is linked and signed, is chain.cc's.
 #pragma once
 
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "audit/line.h"
@@ -24,6 +26,8 @@ void write_time(Writer& out, UnixMicros at);
 void write_digest(Writer& out, std::string_view name, const Sha256& digest);
 void write_name(Writer& out, std::string_view name, std::string_view text);
 void write_sentence(Writer& out, std::string_view name, std::string_view text);
+/// Their owner keeps them short; one that is not UTF-8 is written "<sha256:hex>".
+void write_names(Writer& out, std::string_view name, std::span<const std::string> names);
 /// Numbers above 2^53-1 are written as that.
 void write_number(Writer& out, std::string_view name, std::uint64_t value);
 
@@ -34,6 +38,8 @@ struct GrantNames {
   std::string_view tool_id;
 };
 void write_capability(Writer& out, const CapabilityStatus& status, const GrantNames& names);
+/// The `confinement` member of an open Line.
+void write_confinement(Writer& out, const Confinement& confinement);
 void write_execution(Writer& out, const ExecutionStatus& status);
 void write_axes(Writer& out, const DecisionAxes& axes);
 

@@ -30,6 +30,37 @@ struct Recovered {  // a torn tail that was moved aside before this session
   std::string_view file;  // base name
 };
 
+/// What a confined server may reach. Views of its owner's, who outlives every Line that names it.
+/// All together at most kMaxGrantBytes, without control characters, or the Line could not be read
+/// again.
+struct Grant {
+  struct Host {
+    std::string host;  // a name or an address
+    std::uint64_t port;
+  };
+  std::span<const std::string> read_paths;  // writable ones too
+  std::span<const std::string> write_paths;
+  std::span<const Host> hosts;
+  std::uint64_t max_memory_bytes = 0;  // 0: no ceiling was set
+  std::uint64_t max_output_bytes = 0;
+};
+inline constexpr std::size_t kMaxGrantBytes = 8192;
+
+/// What the kernel enforced on the server, said only once it ran so.
+struct Confinement {
+  std::string_view tier;  // "full", "landlock"
+  std::uint64_t landlock_abi;
+  bool is_seccomp_network_denied;
+  std::span<const std::string> namespaces;  // "user", "mount", ...; sorted
+  std::string_view profile;                 // its name
+  ProfileHash profile_hash;
+  std::string_view process_bound;  // "pid_namespace", "rlimit", "cgroup"
+  std::string_view memory_bound;   // "rlimit", "cgroup_v1", "cgroup_v2"
+  bool is_best_effort;             // something stronger was asked for
+  bool is_network_unconfined;
+  Grant grant;
+};
+
 /// Also written: `emitter` {name "aegis", version}, `profile` "aegis/1", `public_key` and what
 /// every Line has.
 struct Open {
@@ -41,6 +72,7 @@ struct Open {
   ArgvDigest argv_digest;
   std::optional<PolicySetHash> policy_set_hash;
   std::optional<Recovered> recovered;
+  const Confinement* confinement = nullptr;  // null: not confined
 };
 
 /// What an intent says. A tool_id over 1 KiB or outside the value space is written "<sha256:hex>".
@@ -65,10 +97,14 @@ using PolicyStatus = std::variant<Allowed, Denied, RateLimited, PendingApproval>
 /// `empty_grant`: the grant "wrap-passthrough-<call_id>" that names no path, no host and no
 /// ceiling.
 struct GrantedEmpty {};
+/// The grant "confined-<call_id>" of a confined server.
+struct Granted {
+  const Grant* grant;  // never null
+};
 struct CapabilityDenied {
   std::string_view reason;
 };
-using CapabilityStatus = std::variant<GrantedEmpty, CapabilityDenied>;
+using CapabilityStatus = std::variant<GrantedEmpty, Granted, CapabilityDenied>;
 
 struct Success {};
 struct Trap {
@@ -101,7 +137,11 @@ struct Outcome {
   std::optional<FrameDigest> response_digest;
   std::optional<std::uint64_t> response_bytes;
   std::optional<std::uint64_t> wall_ms;
+  /// What the confinement refused or moved away while the call was in flight, a sentence each;
+  /// together at most kMaxRefusalBytes.
+  std::span<const std::string> refusals = {};
 };
+inline constexpr std::size_t kMaxRefusalBytes = 2048;
 
 struct Close {
   std::string_view reason;

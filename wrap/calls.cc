@@ -28,6 +28,15 @@ bool CallTable::cancel(std::string_view id_key) {
   return false;
 }
 
+void CallTable::note_refusal(std::string_view sentence) {
+  for (auto& [key, call] : calls_) {
+    std::size_t used = 0;
+    for (const std::string& each : call.refusals)
+      used += each.size();
+    if (used + sentence.size() <= audit::kMaxRefusalBytes) call.refusals.emplace_back(sentence);
+  }
+}
+
 std::map<std::uint64_t, CallInFlight> CallTable::take_all() {
   std::map<std::uint64_t, CallInFlight> ordered;
   for (auto& [key, call] : calls_)

@@ -10,8 +10,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "audit/digest.h"
+#include "audit/line.h"
 
 namespace aegis::wrap {
 
@@ -25,6 +27,7 @@ struct CallInFlight {
   std::uint64_t started_ns = 0;  // monotonic
   bool has_no_id = false;        // nobody can answer it
   bool is_cancelled = false;
+  std::vector<std::string> refusals = {};  // audit::Outcome::refusals
 };
 
 class CallTable {
@@ -38,6 +41,8 @@ class CallTable {
   /// The oldest call with this id that is not cancelled yet becomes cancelled. False when there is
   /// none.
   bool cancel(std::string_view id_key);
+  /// Adds to the refusals of every call, as long as there is room for it on a Line.
+  void note_refusal(std::string_view sentence);
   /// Takes out every call, in the order of their intents.
   std::map<std::uint64_t, CallInFlight> take_all();
 

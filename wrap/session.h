@@ -61,6 +61,7 @@ class Session {
   struct Options {
     mcp::RefuseAs refuse_as = mcp::RefuseAs::error;
     std::optional<std::string> role = {};
+    const audit::Grant* grant = nullptr;  // of a confined server; outlives the session
   };
 
   /// `chain` (its `open` Line appended) and `randomness` must outlive the session. Without a policy
@@ -94,6 +95,9 @@ class Session {
   /// So many bytes have been written to the client in all: outcomes of what was answered with them,
   /// and of what was refused, go to the chain.
   void delivered(std::uint64_t written_total, Moment now);
+  /// The confinement refused the server something, or undid it: goes on the record of every call in
+  /// flight.
+  void note_refusal(std::string_view sentence);
   /// Nothing more can be delivered: later outcomes have no response_digest.
   void client_gone() { is_client_gone_ = true; }
   /// Calls that have no answer yet.

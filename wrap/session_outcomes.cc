@@ -62,7 +62,9 @@ audit::PolicyStatus policy_status(const std::optional<mcp::RefusalCode>& refused
 }
 
 audit::CapabilityStatus capability_status(const std::optional<mcp::RefusalCode>& refused,
-                                          std::string_view reason) {
+                                          std::string_view reason,
+                                          const audit::Grant* grant) {
+  if (!refused && grant != nullptr) return audit::Granted{grant};
   if (!refused) return audit::GrantedEmpty{};
   switch (*refused) {
     case mcp::RefusalCode::malformed_call:
@@ -138,6 +140,10 @@ void Session::end_refused(CallInFlight call, Judgement judgement, Moment now) {
                     now.mono_ns});
 }
 
+void Session::note_refusal(std::string_view sentence) {
+  calls_.note_refusal(sentence);
+}
+
 void Session::append_outcome(const Ended& ended, Moment now) {
   const CallInFlight& call = ended.call;
   const Judgement& judgement = ended.judgement;
@@ -146,7 +152,7 @@ void Session::append_outcome(const Ended& ended, Moment now) {
                       call.request_digest,
                       call.policy_set_hash,
                       policy_status(judgement.refused, judgement.reason, judgement.approval_id),
-                      capability_status(judgement.refused, judgement.reason),
+                      capability_status(judgement.refused, judgement.reason, options_.grant),
                       audit::Success{},
                       {},
                       ended.response_digest,
@@ -157,6 +163,7 @@ void Session::append_outcome(const Ended& ended, Moment now) {
   if (options_.role) line.axes.role = *options_.role;
   if (call.matched_rule) line.axes.matched_rule = *call.matched_rule;
   if (!judgement.approval_id.empty()) line.axes.approval_ref = judgement.approval_id;
+  line.refusals = call.refusals;
   if (ended.response_digest) line.response_bytes = ended.response_bytes;
   if (ended.how == How::success)
     line.wall_ms = (ended.ended_ns - call.started_ns) / kNanosecondsPerMillisecond;

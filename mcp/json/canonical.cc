@@ -154,6 +154,11 @@ void CanonicalWriter::integer(std::uint64_t value) {
   append_integer(value, out_);
 }
 
+void CanonicalWriter::truth(Truth value) {
+  before_value();
+  out_ += value == Truth::yes ? "true" : "false";
+}
+
 const CanonicalNode* find_member(const CanonicalNode& object, std::string_view name) {
   if (!object.is(CanonicalNode::Type::object)) return nullptr;
   for (const CanonicalNode* node = object.first(); node != object.end(); node = node->next()) {

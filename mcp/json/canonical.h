@@ -49,6 +49,8 @@ class CanonicalWriter {
   void name(std::string_view name);
   void string(std::string_view text);
   void integer(std::uint64_t value);
+  enum class Truth : std::uint8_t { no, yes };
+  void truth(Truth value);
 
   void member(std::string_view member_name, std::string_view text) {
     name(member_name);

@@ -106,6 +106,54 @@ TEST_CASE("a session's Lines have these members in this order") {
   CHECK(verdict(session.sink.text) == "Verified (unpinned)");
 }
 
+TEST_CASE("a confined server's Lines say what was enforced and what it may reach") {
+  const std::vector<std::string> reads{"/usr", "/home/u/ws"};
+  const std::vector<std::string> writes{"/home/u/ws"};
+  const std::vector<std::string> namespaces{"mount", "user"};
+  const std::vector<Grant::Host> hosts{{"example.org", 443}};
+  const Confinement confinement{
+      .tier = "full",
+      .landlock_abi = 7,
+      .is_seccomp_network_denied = false,
+      .namespaces = namespaces,
+      .profile = "node",
+      .profile_hash = ProfileHash::of("read /usr\n"),
+      .process_bound = "pid_namespace",
+      .memory_bound = "rlimit",
+      .is_best_effort = false,
+      .is_network_unconfined = false,
+      .grant = {reads, writes, hosts, 1024, 0},
+  };
+  MemorySink sink;
+  Chain chain(dev_key(), sink);
+  Open open = an_open();
+  open.confinement = &confinement;
+  chain.open(open, kTime);
+  const std::uint64_t seq = chain.intent({"echo", FrameDigest::of("request"), 77}, kTime);
+  Outcome outcome = an_outcome(seq, "echo");
+  outcome.capability = Granted{&confinement.grant};
+  const std::vector<std::string> refusals{"connect to 10.0.0.1 port 80, IPv4, refused"};
+  outcome.refusals = refusals;
+  chain.outcome(outcome, kTime);
+  chain.close({"client closed", 1, 0}, kTime);
+  const std::string text = without_hex(sink.text);
+  const auto holds = [&text](std::string_view part) { return text.find(part) != text.npos; };
+  CHECK(holds(R"("confinement":{"best_effort":false,"landlock_abi":7,)"
+              R"("landlock_fully_enforced":true,"memory_bound":"rlimit",)"
+              R"("namespaces":["mount","user"],"net":[{"host":"example.org","ports":[443]}],)"
+              R"("process_bound":"pid_namespace","profile":"node","profile_hash":"#",)"
+              R"("read_paths":["/usr","/home/u/ws"],"seccomp_applied":true,)"
+              R"("seccomp_network_denied":false,"tier":"full","unconfined_network":false,)"
+              R"("write_paths":["/home/u/ws"]},"durability":)"));
+  CHECK(holds(R"("capability":{"grant":{"fs":{"read_paths":["/usr","/home/u/ws"],)"
+              R"("write_paths":["/home/u/ws"]},"grant_id":"confined-0123456789abcdef-1",)"
+              R"("max_memory_bytes":1024,"max_output_bytes":0,"max_wall_ms":0,)"
+              R"("net":{"http":[{"host":"example.org","ports":[443]}]},"tool_id":"echo"},)"
+              R"("status":"granted"})"));
+  CHECK(holds(R"("refusals":["connect to 10.0.0.1 port 80, IPv4, refused"],"request_digest")"));
+  CHECK(verdict(sink.text) == "Verified (unpinned)");
+}
+
 TEST_CASE(
     "an open names the session before, the policy and what was recovered when there are such") {
   MemorySink sink;
