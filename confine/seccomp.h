@@ -17,6 +17,9 @@ namespace aegis::confine {
 struct FilterOptions {
   Tier tier = Tier::full;
   Network network = Network::none;
+  /// From ABI 6 on Landlock keeps a program from the host's abstract unix sockets. Below it, or
+  /// when it is not said, an unconfined network means no unix sockets at all.
+  int landlock_abi = 0;
 };
 
 /// What the kernel is given (seccomp(2)): a classic BPF program.
