@@ -42,7 +42,8 @@ class Ruleset {
  private:
   Ruleset() = default;
   Fd fd_;
-  std::uint64_t handled_ = 0;  // LANDLOCK_ACCESS_FS_*
+  std::uint64_t handled_ = 0;         // LANDLOCK_ACCESS_FS_*
+  std::uint32_t restrict_flags_ = 0;  // LANDLOCK_RESTRICT_SELF_*
 };
 
 }  // namespace aegis::confine
