@@ -3,9 +3,14 @@
 // a pid namespace.
 #pragma once
 
+#include <cstdint>
+
 #include "confine/bounds.h"
 
 namespace aegis::confine {
+
+/// With fewer descriptors neither the last steps before exec nor a loader and a runtime get by.
+inline constexpr std::uint64_t kFewestOpenFiles = 64;
 
 /// How the number of processes and threads is bounded.
 enum class ProcessBound : unsigned char {
@@ -15,13 +20,22 @@ enum class ProcessBound : unsigned char {
   cgroup,
 };
 
-/// Sets every rlimit of `bounds` on the calling process, soft and hard, and RLIMIT_CORE to 0.
-/// Async-signal-safe. 0 or an errno. A limit that is lower already stays as it is.
+/// The numbers that a pid namespace gives out only once: after them it begins again here, not at 1
+/// (RESERVED_PIDS, kernel/pid.c). So a namespace that is to hold n processes at any time has
+/// n + 300 numbers, and can hold up to that many while it is young.
+inline constexpr std::uint64_t kReservedPids = 300;
+
+/// Sets every rlimit of `bounds` on the calling process, soft and hard, and RLIMIT_CORE to 0; of
+/// the processor time the hard one is a second more, so that SIGXCPU tells why the program ended. A
+/// limit that is lower already stays as it is. Async-signal-safe. 0 or an errno: EINVAL for fewer
+/// than kFewestOpenFiles. Says nothing about processes.
 [[nodiscard]] int set_rlimits(const Bounds& bounds) noexcept;
 
-/// Bounds the processes of the pid namespace whose first process calls this, by /proc/sys as it is
-/// mounted there, or by RLIMIT_NPROC. Async-signal-safe. The namespace's own bound is never below
-/// 301 (kernel/pid.c: RESERVED_PIDS + 1).
+/// Lets the caller have `bounds.processes` processes and threads beside those that its user has
+/// now. In the first process of a pid namespace: by kernel.pid_max of its own (plus kReservedPids),
+/// through /proc/sys as it is mounted there, and by RLIMIT_NPROC where that binds. Elsewhere by
+/// RLIMIT_NPROC alone, which then counts all processes of the user, so those in /proc are added.
+/// What is `none` is bounded by nothing. Async-signal-safe; may fork and reap once.
 [[nodiscard]] ProcessBound bound_processes(const Bounds& bounds) noexcept;
 
 }  // namespace aegis::confine
