@@ -191,20 +191,20 @@ Runtime find_runtime(const Caller& caller, const std::vector<Executed>& executed
 }
 
 /// As node finds it: `node server` may mean server.js.
-std::optional<ResolvedPath> resolve_script(const Caller& caller, const std::string& word) {
+std::optional<Executed> resolve_script(const Caller& caller, const std::string& word) {
   const std::string path = word.front() == '/' ? word : caller.working_directory + "/" + word;
   for (const std::string_view ending : {"", ".js"}) {
-    auto resolved = resolve_grant(path + std::string(ending), kRun);
+    auto resolved = resolve_executed(path + std::string(ending));
     if (resolved) return std::move(resolved).value();
   }
   return std::nullopt;  // the interpreter says so, better than we could
 }
 
-std::optional<ResolvedPath> find_script(const Caller& caller, const Command& command) {
+std::optional<Executed> find_script(const Caller& caller, const Command& command) {
   const Executed& last = command.executed.back();
   const bool is_started_by_line = command.executed.size() > 1 &&
                                   runtime_of(name_of(last.resolved.grant.path)) != Runtime::other;
-  if (is_started_by_line) return command.executed.front().resolved;
+  if (is_started_by_line) return command.executed.front();
   std::optional<std::size_t> index;
   if (command.runtime == Runtime::node) index = node_script(caller.argv);
   if (command.runtime == Runtime::python) index = python_script(caller.argv);
@@ -245,7 +245,7 @@ Result<Command> inspect_command(const Caller& caller) {
   command.runtime = find_runtime(caller, command.executed);
   command.script = find_script(caller, command);
   if (command.runtime == Runtime::node && command.script &&
-      runtime_of(name_of(command.script->grant.path)) == Runtime::npx) {
+      runtime_of(name_of(command.script->resolved.grant.path)) == Runtime::npx) {
     command.runtime = Runtime::npx;  // `node …/npx-cli.js`
   }
   return command;

@@ -39,7 +39,7 @@ enum class Runtime : std::uint8_t {
 /// By a program's name: "python3.11" is python.
 Runtime runtime_of(std::string_view program_name);
 
-/// A program on the way from the command to what runs.
+/// A program on the way from the command to what runs, or a script.
 struct Executed {
   std::string found;  // absolute, as it was named or found in PATH
   ResolvedPath resolved;
@@ -47,8 +47,8 @@ struct Executed {
 
 struct Command {
   Runtime runtime = Runtime::other;
-  std::vector<Executed> executed;           // the program, the interpreter that it names, and so on
-  std::optional<ResolvedPath> script = {};  // of node or python; nothing when there is none to see
+  std::vector<Executed> executed;       // the program, the interpreter that it names, and so on
+  std::optional<Executed> script = {};  // of node or python; nothing when there is none to see
 };
 /// Errors: the program is not there or cannot be a grant. An interpreter that is not there is left
 /// out: that is execve(2)'s to say.

@@ -187,15 +187,14 @@ std::string project_of(const std::string& folder, const Context& context) {
 
 std::vector<std::string> script_paths(const Context& context) {
   if (!context.command.script) return {};
-  const PathGrant& script = context.command.script->grant;
+  const PathGrant& script = context.command.script->resolved.grant;
   std::vector<std::string> paths = installed_package_paths(script.path);
-  if (!paths.empty()) return paths;
+  const bool is_installed = !paths.empty();
+  // As it was written, for the links on its way; the tree that holds it then takes its place.
+  if (!script.is_directory) paths.push_back(context.command.script->found);
+  if (is_installed) return paths;
   const std::string own = script.is_directory ? script.path : parent_of(script.path);
-  if (!is_shared(own, context)) {
-    paths.push_back(project_of(own, context));
-  } else if (!script.is_directory) {
-    paths.push_back(script.path);
-  }
+  if (!is_shared(own, context)) paths.push_back(project_of(own, context));
   // Node looks for packages in every folder above, too: a workspace keeps them at its top.
   for (std::string folder = own; folder != "/"; folder = parent_of(folder)) {
     std::string modules = join(folder, kNodeModules);

@@ -66,7 +66,7 @@ Words run_by(const Command& command) {
 }
 
 std::string script_of(const Command& command) {
-  return command.script ? command.script->grant.path : "none";
+  return command.script ? command.script->resolved.grant.path : "none";
 }
 
 TEST_CASE("a program's name tells its runtime") {
