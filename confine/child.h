@@ -101,6 +101,8 @@ class Prepared {
 
   [[nodiscard]] const Spec& spec() const;
   [[nodiscard]] int landlock_abi() const;
+  /// A descriptor that start() needs: who closes others must keep it.
+  [[nodiscard]] int ruleset_fd() const;
 
   struct Parts;  // child.cc's and its neighbours' alone
   [[nodiscard]] const Parts& parts() const { return *parts_; }

@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "confine/child.h"
@@ -42,13 +41,6 @@ struct ChildEnds {
 /// Lays the last layers on the calling process, in a session of its own, and runs the program.
 /// Async-signal-safe.
 [[noreturn]] void run_payload(const Prepared::Parts& parts, const ChildEnds& ends) noexcept;
-
-/// What a program expects at its start: every signal at its default, none blocked.
-void reset_signals() noexcept;
-
-/// Writes to a file of the calling process in /proc, which it is dumpable for as long as that
-/// takes. 0 or an errno.
-int write_proc(const char* path, std::string_view text) noexcept;
 
 /// Lets go of every capability, for good, whatever is executed later. 0 or an errno.
 [[nodiscard]] int drop_capabilities() noexcept;

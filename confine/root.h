@@ -31,9 +31,9 @@ class RootPlan {
   [[nodiscard]] SetUp build() const noexcept;
   /// Makes /proc read-only, after what had to be written there.
   [[nodiscard]] static SetUp seal_proc() noexcept;
-  /// Allows what only exists in the private root: /proc, /dev, /tmp and the made files of /etc.
-  /// Async-signal-safe. 0 or an errno.
-  [[nodiscard]] int allow_private(const Ruleset& ruleset) const noexcept;
+  /// Allows the reading of a home folder that was made: empty and read-only, it holds only what was
+  /// granted in it. Async-signal-safe. 0 or an errno.
+  [[nodiscard]] int allow_home(const Ruleset& ruleset) const noexcept;
 
  private:
   struct Mount {
@@ -54,6 +54,7 @@ class RootPlan {
   void plan_files(User user);
 
   [[nodiscard]] SetUp make_skeleton(int root) const noexcept;
+  [[nodiscard]] SetUp make_places(int root) const noexcept;
   [[nodiscard]] SetUp mount_grants(int root) const noexcept;
   [[nodiscard]] static int mount_grant(int root, const Mount& mount) noexcept;
   [[nodiscard]] SetUp mount_guards(int root) const noexcept;

@@ -20,40 +20,15 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <utility>
+
+#include "confine/process.h"
 
 namespace aegis::wrap {
 namespace {
 
-constexpr int kFirstOwnFd = 3;
-constexpr int kAllFds = 0x7fffffff;
-
-/// close_range(2), Linux 5.9; glibc 2.34 wraps it, the kernel may lack it.
-void close_from(int first, int last) noexcept {
-  if (first > last) return;
-  if (::syscall(SYS_close_range, static_cast<unsigned>(first), static_cast<unsigned>(last), 0U) ==
-      0)
-    return;
-  const long most = ::sysconf(_SC_OPEN_MAX);
-  for (int fd = first; fd <= last && fd < most; ++fd)
-    ::close(fd);
-}
-
-/// What a program expects at its start: every signal at its default, none blocked. The kernel is
-/// asked itself: glibc's sigaction refuses the two signals that it keeps for its threads, and its
-/// posix_spawn, by which make and others start us, leaves them ignored.
-void reset_signals() noexcept {
-  constexpr std::size_t kKernelSet = 8;        // bytes of the kernel's sigset_t
-  constexpr std::array<char, 64> kStandard{};  // its sigaction, no larger than this: SIG_DFL is 0
-  for (int number = 1; number < NSIG; ++number)
-    ::syscall(SYS_rt_sigaction, number, kStandard.data(), nullptr, kKernelSet);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-}
-
-void report(int control, KeeperReport::Kind kind, std::int32_t value) noexcept {
-  const KeeperReport report{kind, value};
+void report(int control, const KeeperReport& report) noexcept {
   // Aegis gone: the next poll says so.
   static_cast<void>(::send(control, &report, sizeof report, MSG_NOSIGNAL));
 }
@@ -64,7 +39,7 @@ void report(int control, KeeperReport::Kind kind, std::int32_t value) noexcept {
                                 int failure,
                                 pid_t keeper,
                                 char* const* argv) noexcept {
-  reset_signals();
+  confine::reset_signals();
   // Only the first process gets it, and only while the keeper's one thread lives: a second string
   // beside the keeper's own clean-up, for a server that kills the keeper.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -75,13 +50,41 @@ void report(int control, KeeperReport::Kind kind, std::int32_t value) noexcept {
                         ::dup2(ends.errors.get(), STDERR_FILENO) >= 0;
   if (is_ready) {
     // The failure pipe stays until exec closes it.
-    close_from(kFirstOwnFd, failure - 1);
-    close_from(failure + 1, kAllFds);
+    confine::close_all_but({STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, failure});
     ::execvp(argv[0], argv);
   }
   const std::int32_t why = errno;
   static_cast<void>(!::write(failure, &why, sizeof why));
   ::_exit(127);
+}
+
+struct Running {
+  pid_t server = -1;                      // until it has been reaped
+  pid_t group = -1;                       // its process group, for good, when it is not confined
+  std::optional<confine::Child> sandbox;  // when it is
+};
+
+/// With a copy of a pipe's end here, its reader would never see the end.
+void let_go(KeeperEnds& ends) noexcept {
+  ends.input.reset();
+  ends.output.reset();
+  ends.errors.reset();
+}
+
+/// The same for a confined one: what was enforced goes along.
+void start_confined(KeeperEnds& ends, const confine::Prepared& prepared, Running& running) {
+  KeeperReport said{KeeperReport::Kind::executed, 0};
+  auto started = confine::Child::start(
+      prepared, {ends.input.get(), ends.output.get(), ends.errors.get()}, said.set_up);
+  let_go(ends);
+  if (started) {
+    running.sandbox.emplace(std::move(*started));
+    running.server = running.sandbox->pid();
+    said.enforced = running.sandbox->enforced();
+  } else {
+    said.value = said.set_up.code != 0 ? said.set_up.code : ECHILD;
+  }
+  report(ends.control.get(), said);
 }
 
 /// Starts the server and waits until its program runs or cannot. Returns its pid, or -1 with the
@@ -96,17 +99,14 @@ pid_t start_server(KeeperEnds& ends, char* const* argv) noexcept {
   } else if (server == 0) {
     become_server(ends, failure[1], keeper, argv);
   }
-  // With a copy of a pipe's end here, its reader would never see the end.
-  ends.input.reset();
-  ends.output.reset();
-  ends.errors.reset();
+  let_go(ends);
   if (server > 0) {
     ::close(failure[1]);
     while (::read(failure[0], &why, sizeof why) < 0 && errno == EINTR) {
     }
     ::close(failure[0]);
   }
-  report(ends.control.get(), KeeperReport::Kind::executed, why);
+  report(ends.control.get(), {KeeperReport::Kind::executed, why});
   return why == 0 ? server : -1;
 }
 
@@ -145,10 +145,13 @@ void kill_children() noexcept {
   ::closedir(processes);
 }
 
-struct Running {
-  pid_t server = -1;  // until it has been reaped
-  pid_t group = -1;   // its process group, for good
-};
+/// The confined server's own wait status; nothing when its first process was killed.
+KeeperReport end_of(Running& running, int wait_status) noexcept {
+  if (!running.sandbox) return {KeeperReport::Kind::ended, wait_status};
+  const std::optional<int> status = running.sandbox->ended(wait_status);
+  if (!status) return {KeeperReport::Kind::lost, 0};
+  return {KeeperReport::Kind::ended, *status};
+}
 
 /// Reaps all that has ended, and says so when the server is among it. False when no child is left.
 bool reap(int control, Running& running) noexcept {
@@ -157,7 +160,7 @@ bool reap(int control, Running& running) noexcept {
   while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
     if (pid != running.server) continue;
     running.server = -1;
-    report(control, KeeperReport::Kind::ended, status);
+    report(control, end_of(running, status));
   }
   return pid == 0 || errno != ECHILD;
 }
@@ -179,7 +182,7 @@ void kill_descendants(int control, Running& running) noexcept {
 }
 
 /// Makes this fork of aegis a keeper: own session, sub-reaper, nothing of aegis's open.
-void settle_in(KeeperEnds& ends) noexcept {
+void settle_in(const KeeperEnds& ends, const KeeperProgram& program) noexcept {
   ::setsid();
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_NAME, "aegis-keeper");
@@ -190,23 +193,20 @@ void settle_in(KeeperEnds& ends) noexcept {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (null >= 0) ::dup2(null, fd);
   }
-  int kept[] = {ends.input.get(), ends.output.get(), ends.errors.get(), ends.control.get()};
-  int first = kFirstOwnFd;
-  for (int round = 0; round < 4; ++round) {
-    int next = kAllFds;
-    for (const int fd : kept) {
-      if (fd >= first && fd < next) next = fd;
-    }
-    if (next == kAllFds) break;
-    close_from(first, next - 1);
-    first = next + 1;
-  }
-  close_from(first, kAllFds);
+  const int ruleset = program.confined != nullptr ? program.confined->ruleset_fd() : -1;
+  confine::close_all_but({STDIN_FILENO,
+                          STDOUT_FILENO,
+                          STDERR_FILENO,
+                          ends.input.get(),
+                          ends.output.get(),
+                          ends.errors.get(),
+                          ends.control.get(),
+                          ruleset});
 }
 
 /// A signalfd of SIGCHLD, with every signal blocked: nothing but SIGKILL ends a keeper.
 int watch_children() noexcept {
-  reset_signals();
+  confine::reset_signals();
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
@@ -217,15 +217,21 @@ int watch_children() noexcept {
 }
 
 /// Carries out one order. False when there is no more to come.
-bool obey(KeeperEnds& ends, Running& running, char* const* argv) noexcept {
+bool obey(KeeperEnds& ends, Running& running, KeeperProgram program) noexcept {
   KeeperOrder order = KeeperOrder::kill;
   if (::recv(ends.control.get(), &order, sizeof order, 0) != sizeof order) return false;
   switch (order) {
     case KeeperOrder::start:
-      if (running.group < 0) running.group = running.server = start_server(ends, argv);
+      if (running.group >= 0 || running.sandbox) return true;
+      if (program.confined != nullptr) {
+        start_confined(ends, *program.confined, running);
+      } else {
+        running.group = running.server = start_server(ends, program.argv);
+      }
       return true;
     case KeeperOrder::terminate:
       if (running.group > 0) ::kill(-running.group, SIGTERM);
+      if (running.sandbox) running.sandbox->terminate();
       return true;
     case KeeperOrder::kill:
       break;
@@ -235,8 +241,8 @@ bool obey(KeeperEnds& ends, Running& running, char* const* argv) noexcept {
 
 }  // namespace
 
-void run_keeper(KeeperEnds ends, char* const* argv) noexcept {
-  settle_in(ends);
+void run_keeper(KeeperEnds ends, KeeperProgram program) noexcept {
+  settle_in(ends, program);
   const int children = watch_children();
   if (children < 0) ::_exit(1);  // out of descriptors: it could not tell how the server ends
   Running running;
@@ -250,8 +256,9 @@ void run_keeper(KeeperEnds ends, char* const* argv) noexcept {
       }
       reap(ends.control.get(), running);
     }
-    if (watched[0].revents != 0) is_kept = obey(ends, running, argv);
+    if (watched[0].revents != 0) is_kept = obey(ends, running, program);
   }
+  if (running.sandbox) running.sandbox->kill();  // and with it all that is in it
   kill_descendants(ends.control.get(), running);
   ::_exit(0);
 }

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "confine/child.h"
 #include "confine/fd.h"
 
 namespace aegis::wrap {
@@ -26,9 +27,12 @@ struct KeeperReport {
     executed,  // value 0: the server's program runs; else the errno of execve(2) or of what came
                // before it
     ended,     // value: the server's wait status (waitpid(2))
+    lost,      // the server's first process was killed before it could tell how the server ended
   };
   Kind kind;
   std::int32_t value;
+  confine::SetUp set_up = {};       // of a confined server that could not be started
+  confine::Enforced enforced = {};  // of one that runs
 };
 
 /// The ends of the pipes that become the server's 0, 1 and 2, and the keeper's end of the control
@@ -40,8 +44,14 @@ struct KeeperEnds {
   confine::Fd control;
 };
 
+/// What it is to run: one of the two, which outlives the call.
+struct KeeperProgram {
+  char* const* argv = nullptr;  // ends in a null pointer; looked up in PATH
+  const confine::Prepared* confined = nullptr;
+};
+
 /// The body of the keeper process, called in a fresh fork of a single-threaded parent; never
-/// returns. `argv` ends in a null pointer and outlives the call.
-[[noreturn]] void run_keeper(KeeperEnds ends, char* const* argv) noexcept;
+/// returns.
+[[noreturn]] void run_keeper(KeeperEnds ends, KeeperProgram program) noexcept;
 
 }  // namespace aegis::wrap

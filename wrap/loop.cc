@@ -22,6 +22,7 @@ namespace {
 
 constexpr int kSignalBase = 128;  // a shell's exit code for a death by signal
 constexpr int kAegisFailed = 125;
+constexpr std::size_t kOwnWatched = 8;  // descriptors of the loop itself
 constexpr std::uint64_t kNanosecondsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kNanosecondsPerMillisecond = 1'000'000;
 
@@ -94,6 +95,10 @@ void Loop::take_in(const Ready& ready) {
   if (ready.server_out != 0 && server_out_.is_open()) read_server();
   if (ready.client_in != 0 && client_in_.is_open()) read_client();
   if (ready.server_errors != 0) read_errors();
+  for (std::size_t i = 0; kOwnWatched + i < watched_.size(); ++i) {
+    if (watched_[kOwnWatched + i].revents == 0) continue;
+    if (const auto ending = options_.watches[i].on_ready(session_)) enforce(*ending);
+  }
 }
 
 /// Returns aegis's exit code.
@@ -112,7 +117,7 @@ Loop::Ready Loop::wait() {
     return pollfd{wanted ? stream.fd() : -1, events, 0};
   };
   const short client_events = to_client_.front().empty() ? 0 : POLLOUT;
-  std::array<pollfd, 8> watched{
+  const std::array<pollfd, kOwnWatched> own{
       when(wants_client(), client_in_, POLLIN),
       // Without an event asked for, it still tells that the client's reading end is gone.
       when(true, client_out_, client_events),
@@ -123,16 +128,22 @@ Loop::Ready Loop::wait() {
       pollfd{options_.signals.get(), POLLIN, 0},
       pollfd{server_ended_ ? -1 : server_.control_fd(), POLLIN, 0},
   };
-  const int count = ::poll(watched.data(), watched.size(), timeout_ms());
-  if (count <= 0) return {};  // EINTR cannot be: every handled signal is blocked
-  return {watched[0].revents,
-          watched[1].revents,
-          watched[2].revents,
-          watched[3].revents,
-          watched[4].revents,
-          watched[5].revents,
-          watched[6].revents,
-          watched[7].revents};
+  watched_.assign(own.begin(), own.end());
+  for (const Watch& watch : options_.watches)
+    watched_.push_back({watch.fd, POLLIN, 0});
+  const int count = ::poll(watched_.data(), watched_.size(), timeout_ms());
+  if (count <= 0) {  // EINTR cannot be: every handled signal is blocked
+    watched_.clear();
+    return {};
+  }
+  return {watched_[0].revents,
+          watched_[1].revents,
+          watched_[2].revents,
+          watched_[3].revents,
+          watched_[4].revents,
+          watched_[5].revents,
+          watched_[6].revents,
+          watched_[7].revents};
 }
 
 int Loop::timeout_ms() const {
@@ -275,8 +286,26 @@ void Loop::client_gone() {
   client_closed(Ending::client_closed);
 }
 
+/// The server is killed for what it did; its calls are closed with that.
+void Loop::enforce(Ending ending) {
+  if (enforced_) return;
+  enforced_ = ending;
+  if (!cause_) cause_ = ending;
+  server_.kill();
+  set_phase(Phase::killed);
+}
+
+void Loop::count_output(std::size_t bytes) {
+  output_ += bytes;
+  if (!options_.max_output || output_ <= *options_.max_output || enforced_) return;
+  log("wrap: the server wrote more than --max-output " + std::to_string(*options_.max_output) +
+      " bytes and is ended");
+  enforce(Ending::output_exceeded);
+}
+
 /// What the server's own end is called.
 Ending Loop::server_ending() const {
+  if (enforced_) return *enforced_;
   const bool is_trapped = server_ended_ && server_ended_->wait_status &&
                           WIFSIGNALED(*server_ended_->wait_status) &&
                           WTERMSIG(*server_ended_->wait_status) == SIGSYS;

@@ -4,12 +4,15 @@
 // when to sync, and how a session ends.
 #pragma once
 
+#include <poll.h>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "confine/fd.h"
 #include "wrap/audit_file.h"
@@ -35,14 +38,22 @@ struct LoopParts {
   Server& server;
 };
 
+/// Something else that may happen while the loop waits. It says so when the server must end for it.
+struct Watch {
+  int fd;  // readable when it has happened; its owner outlives the loop
+  std::function<std::optional<Ending>(Session& session)> on_ready;
+};
+
 struct LoopOptions {
   Durability durability = Durability::call;
   StrictStdout strict_stdout = StrictStdout::no;
   std::chrono::milliseconds grace{};
-  std::size_t max_frame = 0;                 // bytes
-  confine::Fd signals;                       // signalfd of SIGTERM, SIGINT and SIGHUP
-  confine::Fd stderr_log;                    // open when the server's stderr is to be teed
-  std::function<void()> reload_policy = {};  // on SIGHUP; may be empty
+  std::size_t max_frame = 0;                     // bytes
+  confine::Fd signals;                           // signalfd of SIGTERM, SIGINT and SIGHUP
+  confine::Fd stderr_log;                        // open when the server's stderr is to be teed
+  std::function<void()> reload_policy = {};      // on SIGHUP; may be empty
+  std::optional<std::uint64_t> max_output = {};  // bytes of the server's stdout and stderr together
+  std::vector<Watch> watches = {};
 };
 
 class Loop {
@@ -74,6 +85,8 @@ class Loop {
   void arm_deadline();
   void client_closed(Ending ending);
   void client_gone();
+  void enforce(Ending ending);
+  void count_output(std::size_t bytes);
   void finish_server();
   void seal(Session::Seal seal);
   [[nodiscard]] Ending server_ending() const;
@@ -117,6 +130,9 @@ class Loop {
   std::optional<std::uint64_t> sync_deadline_ns_;  // of Lines not yet synced
   std::optional<Server::Ended> server_ended_;
   std::optional<int> stop_signal_;
+  std::optional<Ending> enforced_;  // why aegis killed the server, when it did
+  std::uint64_t output_ = 0;        // bytes of the server's stdout and stderr
+  std::vector<pollfd> watched_;     // of wait()
   bool is_output_drained_ = false;  // nothing was left in the server's pipe when last read
   bool is_abandoned_ = false;       // some descendant outlived SIGKILL, or the keeper was killed
   bool is_open_synced_ = false;

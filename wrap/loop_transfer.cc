@@ -79,6 +79,7 @@ void Loop::read_server() {
       return;
     case Transfer::Kind::moved:
       to_client_.filled(got.count);
+      count_output(got.count);
       judge_server_frames();
       return;
     case Transfer::Kind::failed:
@@ -190,6 +191,7 @@ void Loop::read_errors() {
       return;
     case Transfer::Kind::moved:
       errors_.append(piece.data(), got.count);
+      count_output(got.count);
       break;
     case Transfer::Kind::closed:
     case Transfer::Kind::failed:

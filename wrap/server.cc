@@ -49,7 +49,8 @@ bool is_runnable(const std::string& path) {
 
 }  // namespace
 
-Result<Server> Server::prepare(const std::vector<std::string>& argv) {
+Result<Server> Server::prepare(const std::vector<std::string>& argv,
+                               const confine::Prepared* confined) {
   Pipe input = AEGIS_TRY(make_pipe(Ours::write_end));
   Pipe output = AEGIS_TRY(make_pipe(Ours::read_end));
   Pipe errors = AEGIS_TRY(make_pipe(Ours::read_end));
@@ -71,7 +72,7 @@ Result<Server> Server::prepare(const std::vector<std::string>& argv) {
 
   const pid_t pid = ::fork();
   if (pid < 0) return errno_error("fork the keeper");
-  if (pid == 0) run_keeper(std::move(ends), pointers.data());
+  if (pid == 0) run_keeper(std::move(ends), {pointers.data(), confined});
 
   Server server;
   server.keeper_ = pid;
@@ -87,7 +88,8 @@ Server::Server(Server&& other) noexcept
       control_(std::move(other.control_)),
       input_(std::move(other.input_)),
       output_(std::move(other.output_)),
-      errors_(std::move(other.errors_)) {}
+      errors_(std::move(other.errors_)),
+      failed_set_up_(other.failed_set_up_) {}
 
 Server::~Server() {
   if (keeper_ < 0) return;
@@ -101,7 +103,7 @@ void Server::order(KeeperOrder order) {
   static_cast<void>(::send(control_.get(), &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
-Result<void> Server::start() {
+Result<confine::Enforced> Server::start() {
   order(KeeperOrder::start);
   KeeperReport report{};
   ssize_t size = 0;
@@ -110,15 +112,16 @@ Result<void> Server::start() {
   } while (size < 0 && errno == EINTR);
   if (size != sizeof report)
     return confine::refusal("start the server", "keeper", "it ended unexpectedly");
+  failed_set_up_ = report.set_up;
   if (report.value != 0) return Error{"run the server's program", report.value};
-  return {};
+  return report.enforced;
 }
 
 std::optional<Server::Ended> Server::next_report() {
   KeeperReport report{};
   const ssize_t size = ::recv(control_.get(), &report, sizeof report, MSG_DONTWAIT);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
-  if (size != sizeof report) return Ended{std::nullopt};
+  if (size != sizeof report || report.kind != KeeperReport::Kind::ended) return Ended{std::nullopt};
   return Ended{report.value};
 }
 

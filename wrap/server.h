@@ -20,8 +20,10 @@ namespace aegis::wrap {
 class Server {
  public:
   /// Forks the keeper, which then waits. Nothing runs yet. Call it while this process has one
-  /// thread and no secret in its memory. `argv` is copied.
-  static confine::Result<Server> prepare(const std::vector<std::string>& argv);
+  /// thread and no secret in its memory. `argv` is copied; `confined`, when not null, is what runs
+  /// instead of it, and only has to live as long as the call.
+  static confine::Result<Server> prepare(const std::vector<std::string>& argv,
+                                         const confine::Prepared* confined = nullptr);
 
   Server(Server&& other) noexcept;
   Server& operator=(Server&&) = delete;
@@ -29,8 +31,11 @@ class Server {
   Server& operator=(const Server&) = delete;
   ~Server();
 
-  /// Runs the program. The error's code is execve's errno.
-  confine::Result<void> start();
+  /// Runs the program. What it gives is all that is known of a confined one. The error's code is
+  /// execve's errno; of a confined program it may be that of an earlier stage, which
+  /// failed_set_up() then names.
+  confine::Result<confine::Enforced> start();
+  [[nodiscard]] const confine::SetUp& failed_set_up() const { return failed_set_up_; }
 
   /// The pipes' ends, non-blocking; reset the first to give the server its end of input.
   confine::Fd& input() { return input_; }
@@ -61,6 +66,7 @@ class Server {
   confine::Fd input_;
   confine::Fd output_;
   confine::Fd errors_;
+  confine::SetUp failed_set_up_ = {};
 };
 
 /// What a shell would make of a wait status: the exit code, or 128 + the signal's number.

@@ -52,8 +52,10 @@ enum class Ending : std::uint8_t {
   server_trapped,   // SIGSYS: killed by a seccomp filter
   client_oversize,  // a frame over --max-frame
   server_oversize,
-  not_started,  // the server's program could not be run
-  stopped,      // a signal told aegis to stop
+  not_started,      // the server's program could not be run
+  stopped,          // a signal told aegis to stop
+  output_exceeded,  // a confined server's --max-output
+  disk_floor,       // the workspace's file system is nearly full
 };
 
 class Session {
@@ -134,7 +136,7 @@ class Session {
   };
   static constexpr std::string_view kNotExecuted = "not executed";
   static constexpr std::string_view kNoAnswerPossible = "no id: no answer can come";
-  enum class How : std::uint8_t { success, host_denied, trap };
+  enum class How : std::uint8_t { success, host_denied, trap, resource_exceeded };
   struct Ended {  // an outcome that waits until its answer is on its way
     CallInFlight call;
     Judgement judgement = {};
@@ -167,6 +169,7 @@ class Session {
 
   void end_refused(CallInFlight call, Judgement judgement, Moment now);
   void append_outcome(const Ended& ended, Moment now);
+  static How how_of(Ending ending);
   void close_calls(Ending ending, Moment now);
 
   Options options_;

@@ -38,6 +38,10 @@ EndingWords words_of(Ending ending) {
       return {"child exited before responding", "child could not be started"};
     case Ending::stopped:
       return {"wrap stopped before the child responded", "wrap stopped by a signal"};
+    case Ending::output_exceeded:
+      return {"output", "child wrote more than --max-output"};
+    case Ending::disk_floor:
+      return {"disk", "the workspace's file system is nearly full"};
   }
   return {};
 }
@@ -159,6 +163,7 @@ void Session::append_outcome(const Ended& ended, Moment now) {
                       {},
                       {}};
   if (ended.how == How::host_denied) line.execution = audit::HostDenied{ended.reason};
+  if (ended.how == How::resource_exceeded) line.execution = audit::ResourceExceeded{ended.reason};
   if (ended.how == How::trap) line.execution = audit::Trap{ended.reason};
   if (options_.role) line.axes.role = *options_.role;
   if (call.matched_rule) line.axes.matched_rule = *call.matched_rule;
@@ -170,9 +175,15 @@ void Session::append_outcome(const Ended& ended, Moment now) {
   chain_.outcome(line, now.wall);
 }
 
+Session::How Session::how_of(Ending ending) {
+  if (ending == Ending::server_trapped) return How::trap;
+  const bool is_bound = ending == Ending::output_exceeded || ending == Ending::disk_floor;
+  return is_bound ? How::resource_exceeded : How::host_denied;
+}
+
 void Session::close_calls(Ending ending, Moment now) {
   const std::string_view reason = words_of(ending).call;
-  const How how = ending == Ending::server_trapped ? How::trap : How::host_denied;
+  const How how = how_of(ending);
   for (auto& [seq, call] : calls_.take_all()) {
     Ended ended{std::move(call), {}, how, std::string(reason)};
     if (ended.call.is_cancelled) {

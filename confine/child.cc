@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// The owner's side: making everything ready, clone(2), and believing only what the child has shown.
+#include "confine/child.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "confine/parts.h"
+
+namespace aegis::confine {
+namespace {
+
+constexpr int kNewNamespaces =
+    CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+
+struct StageText {
+  Stage stage;
+  std::string_view doing;
+};
+constexpr std::array<StageText, 24> kStages{{
+    {Stage::clone, "make new namespaces"},
+    {Stage::wait_for_parent, "wait for the owner"},
+    {Stage::user_map, "map the user"},
+    {Stage::private_mounts, "part the mounts from the host's"},
+    {Stage::new_root, "make the private root"},
+    {Stage::grant, "mount a grant"},
+    {Stage::self_bind, "fasten a folder"},
+    {Stage::read_only, "make a file read-only"},
+    {Stage::devices, "make the private /dev"},
+    {Stage::proc, "mount the private /proc"},
+    {Stage::scratch, "mount the private /tmp"},
+    {Stage::pivot, "enter the private root"},
+    {Stage::network, "set up the private network"},
+    {Stage::process_bound, "bound the number of processes"},
+    {Stage::session, "make a session"},
+    {Stage::fork, "fork the program's process"},
+    {Stage::stdio, "take the pipes"},
+    {Stage::rlimits, "set resource limits"},
+    {Stage::working_directory, "enter the working directory"},
+    {Stage::capabilities, "drop the capabilities"},
+    {Stage::no_new_privs, "set no_new_privs"},
+    {Stage::landlock, "enforce the Landlock ruleset"},
+    {Stage::seccomp, "load the seccomp filter"},
+    {Stage::exec, "execute"},
+}};
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> made;
+  made.reserve(words.size() + 1);
+  for (std::string& word : words)
+    made.push_back(word.data());
+  made.push_back(nullptr);
+  return made;
+}
+
+std::string own_map(unsigned id) {
+  return std::to_string(id) + " " + std::to_string(id) + " 1\n";
+}
+
+struct Channel {
+  Fd ours;
+  Fd theirs;
+};
+
+bool make_pipe(Channel& made) noexcept {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+  made = {Fd(ends[0]), Fd(ends[1])};
+  return true;
+}
+
+bool make_socket(Channel& made) noexcept {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return false;
+  made = {Fd(ends[0]), Fd(ends[1])};
+  return true;
+}
+
+/// Raw, since glibc has no fork(2) with flags; with no stack given the child goes on on its copy.
+pid_t clone_child(int flags) noexcept {
+  return static_cast<pid_t>(
+      ::syscall(SYS_clone, static_cast<long>(flags | SIGCHLD), 0L, 0L, 0L, 0L));
+}
+
+/// The whole of what the child says: the last word counts, and only the end of the pipe after
+/// "execute" means that the program runs.
+bool await_exec(int set_up, SetUp& last, Enforced& enforced) noexcept {
+  last = {};
+  last.stage = Stage::clone;
+  last.code = ECHILD;  // it ended before it said anything
+  SetUp said;
+  for (;;) {
+    const ssize_t size = ::read(set_up, &said, sizeof said);
+    if (size < 0 && errno == EINTR) continue;
+    if (size != sizeof said) break;
+    last = said;
+    if (said.code != 0) return false;
+    if (said.stage == Stage::fork) enforced.process_bound = said.process_bound;
+  }
+  if (last.code == 0 && last.stage == Stage::exec) return true;
+  if (last.code == 0) last.code = ECHILD;
+  return false;
+}
+
+}  // namespace
+
+std::string_view describe(Stage stage) {
+  for (const StageText& each : kStages) {
+    if (each.stage == stage) return each.doing;
+  }
+  return "set up the sandbox";
+}
+
+Prepared::Prepared(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Prepared::Prepared(Prepared&&) noexcept = default;
+Prepared::~Prepared() = default;
+const Spec& Prepared::spec() const {
+  return parts_->spec;
+}
+int Prepared::landlock_abi() const {
+  return parts_->landlock_abi;
+}
+
+int Prepared::ruleset_fd() const {
+  return parts_->ruleset.fd();
+}
+
+Result<Prepared> Prepared::make(Spec spec) {
+  const int abi = confine::landlock_abi();
+  Ruleset ruleset = AEGIS_TRY(Ruleset::make({abi, spec.network}));
+  AEGIS_TRY(ruleset.allow(spec.paths.paths));
+  Filter filter = AEGIS_TRY(Filter::compile({spec.tier, spec.network}));
+  auto parts =
+      std::make_unique<Parts>(Parts{std::move(spec), abi, std::move(ruleset), std::move(filter)});
+  parts->user_map = own_map(::geteuid());
+  parts->group_map = own_map(::getegid());
+  if (parts->spec.tier == Tier::full)
+    parts->root.emplace(parts->spec, RootPlan::User{::geteuid(), ::getegid()});
+  parts->argv = pointers(parts->spec.argv);
+  parts->environment = pointers(parts->spec.environment);
+  return Prepared(std::move(parts));
+}
+
+std::optional<Child> Child::start(const Prepared& prepared, const Stdio& stdio, SetUp& failed) {
+  const Prepared::Parts& parts = prepared.parts();
+  failed = {};
+  failed.stage = Stage::clone;
+  Channel set_up;
+  Channel control;
+  if (!make_pipe(set_up) || !make_socket(control)) {
+    failed.code = errno;
+    return std::nullopt;
+  }
+  const ChildEnds ends{stdio, set_up.theirs.get(), control.theirs.get(), ::getpid()};
+  const Tier tier = parts.spec.tier;
+  int flags = 0;
+  if (tier == Tier::full) {
+    flags = kNewNamespaces;
+    if (parts.spec.network != Network::unconfined) flags |= CLONE_NEWNET;
+  }
+  const pid_t pid = clone_child(flags);
+  if (pid < 0) {
+    failed.code = errno;
+    return std::nullopt;
+  }
+  if (pid == 0) {
+    if (tier == Tier::full) run_init(parts, ends);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != ends.owner) ::_exit(127);
+    run_payload(parts, ends);
+  }
+  Child child(tier, pid);
+  set_up.theirs.reset();
+  control.theirs.reset();
+  child.control_ = std::move(control.ours);
+  // pidfd_open(2), Linux 5.3: not reaped, so the number is still this child's.
+  child.end_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  if (!await_exec(set_up.ours.get(), failed, child.enforced_)) return std::nullopt;
+  return child;
+}
+
+Child::Child(Child&& other) noexcept
+    : tier_(other.tier_),
+      pid_(std::exchange(other.pid_, -1)),
+      control_(std::move(other.control_)),
+      end_(std::move(other.end_)),
+      enforced_(other.enforced_) {}
+
+Child::~Child() {
+  if (pid_ < 0) return;
+  kill();
+  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+std::optional<int> Child::wait() {
+  int status = 0;
+  pid_t reaped = 0;
+  do {
+    reaped = ::waitpid(pid_, &status, 0);
+  } while (reaped < 0 && errno == EINTR);
+  return ended(status);
+}
+
+std::optional<int> Child::ended(int wait_status) {
+  pid_ = -1;
+  if (tier_ == Tier::landlock) return wait_status;
+  int status = 0;
+  if (::recv(control_.get(), &status, sizeof status, MSG_DONTWAIT) != sizeof status)
+    return std::nullopt;
+  return status;
+}
+
+void Child::terminate() {
+  if (pid_ < 0) return;
+  ::kill(tier_ == Tier::full ? pid_ : -pid_, SIGTERM);
+}
+
+void Child::kill() {
+  if (pid_ < 0) return;
+  ::kill(pid_, SIGKILL);
+}
+
+std::string describe_failure(const SetUp& failed, const Spec& spec) {
+  std::string what;
+  const std::size_t which = failed.which;
+  if (failed.stage == Stage::grant && which < spec.paths.paths.size()) {
+    what = spec.paths.paths[which].path;
+  } else if (failed.stage == Stage::self_bind && which < spec.self_bound.size()) {
+    what = spec.self_bound[which];
+  } else if (failed.stage == Stage::read_only && which < spec.read_only.size()) {
+    what = spec.read_only[which];
+  } else if (failed.stage == Stage::working_directory) {
+    what = spec.working_directory;
+  } else if (failed.stage == Stage::exec) {
+    what = spec.program;
+  }
+  return confine::describe(code_error(confine::describe(failed.stage), what, failed.code));
+}
+
+}  // namespace aegis::confine

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// What every confined program may use besides what it was granted: its /proc, /dev and /tmp in tier
+// full, their nearest counterparts of the host in tier landlock.
+#pragma once
+
+#include "confine/landlock.h"
+#include "confine/tier.h"
+
+namespace aegis::confine {
+
+/// Opens and allows each; in tier full the private root must have been entered. What is not there
+/// is left out. Async-signal-safe. 0 or an errno.
+[[nodiscard]] int allow_commons(const Ruleset& ruleset, Tier tier) noexcept;
+
+}  // namespace aegis::confine

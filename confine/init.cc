@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// The first process of the sandbox: process 1 of its pid namespace, so its end is the end of every
+// process in there (pid_namespaces(7)), however deaf or detached. It ends when the program does,
+// when its owner closes the control socket, and when its owner dies.
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "confine/parts.h"
+#include "confine/process.h"
+
+namespace aegis::confine {
+namespace {
+
+SetUp failed(Stage stage, int code) noexcept {
+  SetUp report;
+  report.stage = stage;
+  report.code = code;
+  return report;
+}
+
+/// Its own ids, mapped onto themselves; and last in line when memory is short is the host, not the
+/// sandbox (proc(5), oom_score_adj: 1000 is "first"; children inherit it).
+int map_user(const Prepared::Parts& parts) noexcept {
+  static_cast<void>(write_proc("/proc/self/oom_score_adj", "1000"));
+  int code = write_proc("/proc/self/setgroups", "deny");
+  if (code == 0) code = write_proc("/proc/self/gid_map", parts.group_map);
+  if (code == 0) code = write_proc("/proc/self/uid_map", parts.user_map);
+  // The program runs under the same user: it must not be able to look into this process
+  // (ptrace(2)).
+  if (code == 0 && ::prctl(PR_SET_DUMPABLE, 0) != 0) code = errno;
+  return code;
+}
+
+/// SIGTERM for the program's group when the owner says so, SIGCHLD to reap.
+int watch_signals() noexcept {
+  reset_signals();
+  sigset_t all;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  sigset_t watched;
+  ::sigemptyset(&watched);
+  ::sigaddset(&watched, SIGCHLD);
+  ::sigaddset(&watched, SIGTERM);
+  return ::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/// Reaps what has ended. The program's own wait status goes to the owner; true when it was among
+/// it.
+bool reap(pid_t program, int control) noexcept {
+  int status = 0;
+  pid_t pid = 0;
+  while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
+    if (pid != program) continue;
+    static_cast<void>(::send(control, &status, sizeof status, MSG_NOSIGNAL));
+    return true;
+  }
+  return pid < 0 && errno == ECHILD;
+}
+
+[[noreturn]] void keep(pid_t program, int control, int signals) noexcept {
+  pollfd watched[] = {{control, POLLIN, 0}, {signals, POLLIN, 0}};
+  for (;;) {
+    if (::poll(watched, 2, -1) < 0 && errno != EINTR) ::_exit(1);
+    if (watched[0].revents != 0) ::_exit(0);  // nothing is ever sent: it is the owner's end
+    signalfd_siginfo signal;
+    while (::read(signals, &signal, sizeof signal) == sizeof signal) {
+      // Only from outside: what is inside has pid > 0 here and could end the program anyway.
+      if (signal.ssi_signo == SIGTERM && signal.ssi_pid == 0) ::kill(-program, SIGTERM);
+    }
+    if (reap(program, control)) ::_exit(0);
+  }
+}
+
+SetUp set_up(const Prepared::Parts& parts) noexcept {
+  if (const int code = map_user(parts)) return failed(Stage::user_map, code);
+  SetUp done = parts.root->build();
+  if (done.code != 0) return done;
+  done.process_bound = bound_processes(parts.spec.bounds);
+  if (done.process_bound == ProcessBound::none) return failed(Stage::process_bound, EOPNOTSUPP);
+  const SetUp sealed = RootPlan::seal_proc();
+  if (sealed.code != 0) return sealed;
+  done.stage = Stage::fork;
+  return done;
+}
+
+}  // namespace
+
+void run_init(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
+  // The owner's death before this is seen by the control socket.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(PR_SET_NAME, "aegis-init");
+  const int signals = watch_signals();
+  if (signals < 0) give_up(ends, failed(Stage::session, errno));
+  const SetUp done = set_up(parts);
+  if (done.code != 0) give_up(ends, done);
+  static_cast<void>(!::write(ends.set_up, &done, sizeof done));
+  const pid_t program = ::fork();
+  if (program < 0) give_up(ends, failed(Stage::fork, errno));
+  if (program == 0) run_payload(parts, ends);
+  // The client waits for the end of what was 0 to 2.
+  close_all_but({ends.control, signals});
+  // Nothing of what it could do is needed any more.
+  if (drop_capabilities() != 0) ::_exit(1);
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  keep(program, ends.control, signals);
+}
+
+}  // namespace aegis::confine

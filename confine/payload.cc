@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// The last steps before the program runs, in the only order that works: each takes away what the
+// one before needed. Nothing here allocates.
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "confine/commons.h"
+#include "confine/parts.h"
+#include "confine/process.h"
+
+namespace aegis::confine {
+namespace {
+
+constexpr int kFirstOwnFd = 3;
+
+/// 0, 1 and 2 are the pipes; everything else closes with exec, or at once where the kernel cannot
+/// mark it (close_range(2): CLOSE_RANGE_CLOEXEC is Linux 5.11).
+int take_stdio(const Stdio& stdio) noexcept {
+  // Aegis's own 0 to 2 are open, so no pipe end has one of these numbers.
+  if (::dup2(stdio.input, STDIN_FILENO) < 0 || ::dup2(stdio.output, STDOUT_FILENO) < 0 ||
+      ::dup2(stdio.errors, STDERR_FILENO) < 0)
+    return errno;
+  return ::close_range(kFirstOwnFd, ~0U, CLOSE_RANGE_CLOEXEC) == 0 ? 0 : errno;
+}
+
+/// Landlock, seccomp, exec. From here on nothing can be undone.
+SetUp lock_up_and_run(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
+  SetUp report;
+  report.stage = Stage::landlock;
+  if ((report.code = parts.ruleset.enforce()) != 0) return report;
+  report.stage = Stage::seccomp;
+  if ((report.code = parts.filter.load()) != 0) return report;
+  // The owner believes in the program only after this, and only when nothing follows but the end of
+  // the pipe that exec brings.
+  report.stage = Stage::exec;
+  static_cast<void>(!::write(ends.set_up, &report, sizeof report));
+  ::execve(parts.spec.program.c_str(), parts.argv.data(), parts.environment.data());
+  report.code = errno;
+  return report;
+}
+
+}  // namespace
+
+int drop_capabilities() noexcept {
+  // Root's uid must not bring them back at exec; who may not say so has none to lose.
+  ::prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED);
+  for (unsigned long each = 0; ::prctl(PR_CAPBSET_READ, each) >= 0; ++each)
+    ::prctl(PR_CAPBSET_DROP, each);
+  ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
+  if (::syscall(SYS_capset, &header, sets.data()) != 0) return errno;
+  if (::syscall(SYS_capget, &header, sets.data()) != 0) return errno;
+  for (const __user_cap_data_struct& each : sets) {
+    if ((each.effective | each.permitted | each.inheritable) != 0) return EPERM;
+  }
+  return 0;
+}
+
+void give_up(const ChildEnds& ends, const SetUp& report) noexcept {
+  static_cast<void>(!::write(ends.set_up, &report, sizeof report));
+  ::_exit(127);
+}
+
+void run_payload(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
+  const auto check = [&ends](Stage stage, int code) noexcept {
+    if (code == 0) return;
+    SetUp report;
+    report.stage = stage;
+    report.code = code;
+    give_up(ends, report);
+  };
+  const auto code_of = [](bool is_done) noexcept { return is_done ? 0 : errno; };
+
+  reset_signals();
+  // SIGXFSZ is ignored, so that a file that is too large is an error of the write (EFBIG).
+  ::signal(SIGXFSZ, SIG_IGN);
+  check(Stage::session, code_of(::setsid() >= 0));
+  check(Stage::stdio, take_stdio(ends.stdio));
+  check(Stage::rlimits, set_rlimits(parts.spec.bounds));
+  check(Stage::working_directory, code_of(::chdir(parts.spec.working_directory.c_str()) == 0));
+  check(Stage::landlock, allow_commons(parts.ruleset, parts.spec.tier));
+  if (parts.root) check(Stage::landlock, parts.root->allow_home(parts.ruleset));
+  check(Stage::capabilities, drop_capabilities());
+  check(Stage::no_new_privs, code_of(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0));
+  give_up(ends, lock_up_and_run(parts, ends));
+}
+
+}  // namespace aegis::confine

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// See pump.h.
+#include "wrap/pump.h"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "wrap/limits.h"
+#include "wrap/log.h"
+#include "wrap/stdio.h"
+
+namespace aegis::wrap {
+namespace {
+
+constexpr int kSignalBase = 128;
+constexpr int kAegisFailed = 125;
+constexpr std::size_t kBuffer = 65'536;
+constexpr std::chrono::seconds kPatience{5};  // between SIGTERM and SIGKILL
+
+/// One way, with what was read and not yet written.
+class Channel {
+ public:
+  Channel(Stream from, Stream to) : from_(std::move(from)), to_(std::move(to)) {}
+
+  /// For poll(2): what this waits for.
+  [[nodiscard]] pollfd reading() const {
+    return {begin_ == end_ && from_.is_open() ? from_.fd() : -1, POLLIN, 0};
+  }
+  [[nodiscard]] pollfd writing() const {
+    return {to_.fd(), static_cast<short>(begin_ == end_ ? 0 : POLLOUT), 0};
+  }
+  [[nodiscard]] bool is_done() const { return begin_ == end_ && !from_.is_open(); }
+  /// Bytes ever read.
+  [[nodiscard]] std::uint64_t total() const { return total_; }
+
+  void move(short readable, short writable) {
+    if (writable != 0 && begin_ == end_ && (writable & (POLLERR | POLLHUP | POLLNVAL)) != 0)
+      close();
+    if (readable != 0 && begin_ == end_ && from_.is_open()) read();
+    if (begin_ != end_) write();
+  }
+  /// Nobody reads any more, so nobody may write either.
+  void close() {
+    from_.close();
+    to_.close();
+    begin_ = end_ = 0;
+  }
+
+ private:
+  void read() {
+    const Transfer got = from_.read(buffer_);
+    if (got.kind == Transfer::Kind::later) return;
+    if (got.kind != Transfer::Kind::moved) {
+      from_.close();
+      to_.close();
+      return;
+    }
+    begin_ = 0;
+    end_ = got.count;
+    total_ += got.count;
+  }
+  void write() {
+    const Transfer put = to_.write(std::string_view(buffer_.data() + begin_, end_ - begin_));
+    if (put.kind == Transfer::Kind::moved) begin_ += put.count;
+    if (put.kind == Transfer::Kind::closed || put.kind == Transfer::Kind::failed) close();
+  }
+
+  Stream from_;
+  Stream to_;
+  std::array<char, kBuffer> buffer_;
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::uint64_t total_ = 0;
+};
+
+class Pump {
+ public:
+  Pump(Server& server, PumpOptions options)
+      : server_(server),
+        options_(std::move(options)),
+        input_(Stream::inherited(STDIN_FILENO), Stream::own(std::move(server.input()))),
+        output_(Stream::own(std::move(server.output())), Stream::inherited(STDOUT_FILENO)),
+        errors_(Stream::own(std::move(server.errors())), Stream::inherited(STDERR_FILENO)) {}
+
+  int run() {
+    while (!(ended_ && output_.is_done() && errors_.is_done()))
+      turn();
+    server_.kill();
+    server_.wait_for_keeper(kKeeperWait);
+    if (stop_signal_) return kSignalBase + *stop_signal_;
+    if (!ended_->wait_status) {
+      if (!is_flooded_)
+        log("confine: the sandbox was killed before it could tell how the command ended");
+      return kAegisFailed;
+    }
+    return exit_code_of(*ended_->wait_status);
+  }
+
+ private:
+  void turn() {
+    std::array<pollfd, 8> watched{input_.reading(),
+                                  input_.writing(),
+                                  output_.reading(),
+                                  output_.writing(),
+                                  errors_.reading(),
+                                  errors_.writing(),
+                                  pollfd{options_.signals.get(), POLLIN, 0},
+                                  pollfd{ended_ ? -1 : server_.control_fd(), POLLIN, 0}};
+    if (::poll(watched.data(), watched.size(), timeout_ms()) == 0) server_.kill();
+    input_.move(watched[0].revents, watched[1].revents);
+    output_.move(watched[2].revents, watched[3].revents);
+    errors_.move(watched[4].revents, watched[5].revents);
+    check_output();
+    if (watched[6].revents != 0) on_signal();
+    if (watched[7].revents != 0) on_end();
+  }
+
+  [[nodiscard]] int timeout_ms() const {
+    if (!kill_at_) return -1;
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        *kill_at_ - std::chrono::steady_clock::now());
+    return static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+  }
+
+  void check_output() {
+    if (!options_.max_output || is_flooded_) return;
+    if (output_.total() + errors_.total() <= *options_.max_output) return;
+    is_flooded_ = true;
+    log("confine: the command wrote more than --max-output " +
+        std::to_string(*options_.max_output) + " bytes and was ended");
+    server_.kill();
+  }
+
+  void on_signal() {
+    signalfd_siginfo signal;
+    while (::read(options_.signals.get(), &signal, sizeof signal) == sizeof signal) {
+      if (stop_signal_) server_.kill();
+      stop_signal_ = static_cast<int>(signal.ssi_signo);
+      server_.terminate();
+      kill_at_ = std::chrono::steady_clock::now() + kPatience;
+    }
+  }
+
+  /// What it has left behind dies with it; then its pipes reach their end.
+  void on_end() {
+    ended_ = server_.next_report();
+    if (!ended_) return;
+    input_.close();
+    kill_at_.reset();
+    server_.kill();
+  }
+
+  Server& server_;
+  PumpOptions options_;
+  Channel input_;
+  Channel output_;
+  Channel errors_;
+  std::optional<Server::Ended> ended_;
+  std::optional<int> stop_signal_;
+  std::optional<std::chrono::steady_clock::time_point> kill_at_;
+  bool is_flooded_ = false;
+};
+
+}  // namespace
+
+int run_pump(Server& server, PumpOptions options) {
+  return Pump(server, std::move(options)).run();
+}
+
+}  // namespace aegis::wrap

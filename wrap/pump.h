@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Carries the three streams of a confined command to aegis's own, as bytes, until it ends: `aegis
+// confine`. What speaks a protocol goes through the loop (loop.h) instead.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "confine/fd.h"
+#include "wrap/server.h"
+
+namespace aegis::wrap {
+
+struct PumpOptions {
+  confine::Fd signals;                           // signalfd of SIGTERM, SIGINT and SIGHUP
+  std::optional<std::uint64_t> max_output = {};  // bytes of stdout and stderr together
+};
+
+/// `server` has been started. Returns the exit code: the command's own, 128 + n for its signal or
+/// ours, 125 when it cannot be told. More output than allowed ends it, which stderr says.
+int run_pump(Server& server, PumpOptions options);
+
+}  // namespace aegis::wrap
