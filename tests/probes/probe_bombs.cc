@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Attempts to use more than was given: each goes on until it is stopped or is past param limit.
+// And processes that mean to outlive everybody. Each wants a sandbox of its own.
+#include <dirent.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+#include <vector>
+
+#include <climits>
+
+#include "tests/probes/probe.h"
+
+namespace probe {
+namespace {
+
+std::string scratch() {
+  const char* folder = std::getenv("TMPDIR");
+  return folder == nullptr ? "/tmp" : folder;
+}
+std::string counted(long count, const char* what) {
+  return std::to_string(count) + " " + what;
+}
+
+[[noreturn]] void wait_forever() {
+  while (true)
+    pause();
+}
+
+Answer fork_bomb() {
+  std::vector<pid_t> children;
+  const auto limit = static_cast<std::size_t>(number("limit"));
+  int code = 0;
+  while (children.size() <= limit) {
+    const pid_t child = fork();
+    if (child < 0) {
+      code = errno;
+      break;
+    }
+    if (child == 0) wait_forever();
+    children.push_back(child);
+  }
+  for (const pid_t child : children)
+    kill(child, SIGKILL);
+  for (const pid_t child : children)
+    waitpid(child, nullptr, 0);
+  const std::string words = counted(static_cast<long>(children.size()), "processes at once");
+  return code == 0 ? reached(words) : refused_by(code, words);
+}
+
+// A child that forks the next and stays, and so on: no parent holds many. What ends it goes to
+// `end`.
+[[noreturn]] void be_chain(long limit, int end) {
+  int code = 0;
+  for (long depth = 0; depth < limit; ++depth) {
+    const pid_t next = fork();
+    if (next == 0) continue;
+    if (next > 0) wait_forever();
+    code = errno;
+    break;
+  }
+  static_cast<void>(!write(end, &code, sizeof code));
+  wait_forever();
+}
+Answer fork_chain() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return broken("pipe2");
+  const pid_t first = fork();
+  if (first < 0) return refused("fork");
+  if (first == 0) {
+    setpgid(0, 0);
+    be_chain(number("limit"), ends[1]);
+  }
+  setpgid(first, first);
+  int code = -1;
+  if (read(ends[0], &code, sizeof code) != sizeof code) return broken("the chain broke");
+  kill(-first, SIGKILL);
+  waitpid(first, nullptr, 0);
+  return code == 0 ? reached("a chain past the limit") : refused_by(code, "fork in the chain");
+}
+
+void* idle(void*) {
+  wait_forever();
+}
+
+Answer thread_bomb() {
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, 64U << 10U);
+  const long limit = number("limit");
+  for (long made = 0; made <= limit; ++made) {
+    pthread_t thread = {};
+    const int code = pthread_create(&thread, &small, idle, nullptr);
+    if (code != 0) return refused_by(code, counted(made, "threads at once"));
+  }
+  return reached(counted(limit + 1, "threads at once"));
+}
+
+Answer memory_bomb() {
+  constexpr std::size_t kBlock = 1 << 20;
+  const long limit = number("limit");
+  for (long mib = 0; mib <= limit; ++mib) {
+    void* block = mmap(nullptr, kBlock, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (block == MAP_FAILED) return refused("mmap after " + counted(mib, "MiB"));
+    for (std::size_t at = 0; at < kBlock; at += 4096)
+      static_cast<volatile char*>(block)[at] = 1;
+  }
+  return reached(counted(limit + 1, "MiB"));
+}
+
+// A fork of its own for what a total bound may end by a signal: the attempt lives to tell.
+Answer memory_of_many() {
+  const long limit = number("limit");
+  for (long used = 0; used <= limit; used += 64) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return broken("pipe2");
+    const pid_t child = fork();
+    if (child < 0) return refused("fork");
+    if (child == 0) {
+      constexpr std::size_t kSize = 64U << 20U;
+      auto* block = static_cast<char*>(
+          mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+      if (block == MAP_FAILED) _exit(1);
+      for (std::size_t at = 0; at < kSize; at += 4096)
+        block[at] = 1;
+      static_cast<void>(!write(ends[1], "x", 1));
+      wait_forever();
+    }
+    close(ends[1]);
+    char byte = 0;
+    if (read(ends[0], &byte, 1) != 1)
+      return refused_by(ENOMEM, "a child ended at " + counted(used, "MiB"));
+  }
+  return reached(counted(limit, "MiB in all"));
+}
+
+Answer file_bomb() {
+  const int fd = open(own("big").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) return broken("open");
+  Answer answer = by_result(pwrite(fd, "x", 1, number("limit")), "pwrite past the limit");
+  unlink(own("big").c_str());
+  return answer;
+}
+Answer file_stretch() {
+  const int fd = open(own("big").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) return broken("open");
+  Answer answer = by_result(ftruncate(fd, number("limit") + 1), "ftruncate past the limit");
+  unlink(own("big").c_str());
+  return answer;
+}
+Answer raise_file_limit() {
+  const rlimit wanted = {RLIM_INFINITY, RLIM_INFINITY};
+  return by_result(setrlimit(RLIMIT_FSIZE, &wanted), "setrlimit");
+}
+
+Answer descriptor_bomb() {
+  const long limit = number("limit");
+  for (long held = 0; held <= limit; ++held) {
+    if (fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) < 0)
+      return refused("dup after " + counted(held, "descriptors"));
+  }
+  return reached(counted(limit + 1, "descriptors"));
+}
+
+Answer scratch_flood() {
+  const std::string path = scratch() + "/flood";
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) return broken("open " + path);
+  const std::string block(1 << 20, 'x');
+  const long limit = number("limit");
+  Answer answer = reached(counted(limit + 1, "MiB"));
+  for (long mib = 0; mib <= limit; ++mib) {
+    if (write(fd, block.data(), block.size()) < 0) {
+      answer = refused("write after " + counted(mib, "MiB"));
+      break;
+    }
+  }
+  unlink(path.c_str());
+  return answer;
+}
+Answer file_flood() {
+  const std::string folder = scratch() + "/many";
+  if (mkdir(folder.c_str(), 0700) != 0) return broken("mkdir " + folder);
+  const long limit = number("limit");
+  for (long made = 0; made <= limit; ++made) {
+    const std::string path = folder + "/" + std::to_string(made);
+    const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) return refused("create after " + counted(made, "files"));
+    close(fd);
+  }
+  return reached(counted(limit + 1, "files"));
+}
+Answer output_flood() {
+  const std::string block(1 << 16, 'x');
+  const long limit = number("limit");
+  for (long written = 0; written <= limit;) {
+    const ssize_t n = write(STDOUT_FILENO, block.data(), block.size());
+    if (n < 0) return refused("write");
+    written += n;
+  }
+  return tried("wrote past the limit");
+}
+
+Answer burn_cpu() {
+  const pid_t child = fork();
+  if (child < 0) return broken("fork");
+  if (child == 0) {
+    static_cast<void>(signal(SIGXCPU, SIG_IGN));
+    const auto limit = static_cast<std::clock_t>(number("limit")) * CLOCKS_PER_SEC;
+    while (std::clock() < limit) {
+    }
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? reached("burnt all it wanted") : refused_by(ETIME, "it was ended");
+}
+
+Answer dump_core() {
+  if (chdir(param("own").c_str()) != 0) return broken("chdir");
+  const rlimit wanted = {RLIM_INFINITY, RLIM_INFINITY};
+  setrlimit(RLIMIT_CORE, &wanted);
+  const pid_t child = fork();
+  if (child < 0) return broken("fork");
+  if (child == 0) {
+    rlimit now = {};
+    getrlimit(RLIMIT_CORE, &now);
+    now.rlim_cur = now.rlim_max;
+    setrlimit(RLIMIT_CORE, &now);
+    abort();
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WCOREDUMP(status) ? reached("left a core") : refused_by(EPERM, "no core");
+}
+
+// Leaves its session and its parent, holds nothing, hears nothing polite.
+[[noreturn]] void be_daemon(int ready) {
+  setsid();
+  if (fork() != 0) _exit(0);
+  for (const int number : {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGPIPE})
+    static_cast<void>(signal(number, SIG_IGN));
+  for (int fd = 0; fd < 64; ++fd) {
+    if (fd != ready) close(fd);
+  }
+  if (write(ready, "r", 1) != 1) _exit(1);
+  close(ready);
+  wait_forever();
+}
+
+// With `stay` the attempt waits with them until somebody ends it.
+Answer leave_daemons() {
+  alarm(0);
+  int ready[2];
+  if (pipe2(ready, O_CLOEXEC) != 0) return broken("pipe2");
+  const long count = number("count");
+  for (long i = 0; i < count; ++i) {
+    const pid_t child = fork();
+    if (child < 0) return refused("fork after " + counted(i, "daemons"));
+    if (child == 0) be_daemon(ready[1]);
+    waitpid(child, nullptr, 0);
+  }
+  close(ready[1]);
+  char byte = 0;
+  for (long i = 0; i < count; ++i) {
+    if (read(ready[0], &byte, 1) != 1) return broken("only " + counted(i, "daemons"));
+  }
+  if (has_param("stay")) {
+    const std::string line = "all there\n";
+    if (write(STDOUT_FILENO, line.data(), line.size()) < 0) return broken("write");
+    wait_forever();
+  }
+  return tried(counted(count, "daemons left behind"));
+}
+
+constexpr Attempt kAttempts[] = {
+    {"fork_bomb", fork_bomb},
+    {"fork_chain", fork_chain},
+    {"thread_bomb", thread_bomb},
+    {"memory_bomb", memory_bomb},
+    {"memory_of_many", memory_of_many},
+    {"file_bomb", file_bomb},
+    {"file_stretch", file_stretch},
+    {"raise_file_limit", raise_file_limit},
+    {"descriptor_bomb", descriptor_bomb},
+    {"scratch_flood", scratch_flood},
+    {"file_flood", file_flood},
+    {"output_flood", output_flood},
+    {"burn_cpu", burn_cpu},
+    {"dump_core", dump_core},
+    {"leave_daemons", leave_daemons},
+};
+
+}  // namespace
+
+const std::span<const Attempt> kBombs = kAttempts;
+
+}  // namespace probe

@@ -1,0 +1,163 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""Every attempt of the probe program: it succeeds unconfined, in a namespace that is thrown away, and is refused under
+`aegis confine` as its row says (rows.py): in each tier, as this user and, for root, as an ordinary one too.
+
+What tier landlock does not stop is listed, and must be what the rows say: no more and no less.
+"""
+
+import concurrent.futures
+import os
+import queue
+import subprocess
+import unittest
+
+import lab
+from rows import ABSENT, ROWS, Open
+
+GROUPS = ("files", "processes", "ipc", "kernel", "mounts", "network")  # one sandbox each
+
+
+def groups():
+    """What the probe program says that it has: {group: [attempt]}."""
+    said = subprocess.run([lab.PROBE, "--list"], capture_output=True, text=True, check=True).stdout
+    found = {}
+    for line in said.splitlines():
+        group, name = line.split()
+        found.setdefault(group, []).append(name)
+    return found
+
+
+class ProbeCase(unittest.TestCase):
+    longMessage = True
+
+    def setUp(self):
+        for name, path in (("AEGIS_BIN", lab.AEGIS), ("AEGIS_PROBE", lab.PROBE), ("AEGIS_PROBE_HOST", lab.HOST)):
+            self.assertTrue(os.access(path, os.X_OK), f"set {name} to the program")
+
+    def need_throwaway(self, laboratory):
+        reason = lab.no_throwaway(laboratory.uid)
+        if reason:
+            self.skipTest(reason)
+
+    def need_tier(self, laboratory, tier):
+        reason = lab.no_confinement(laboratory.uid, tier)
+        if reason:
+            self.skipTest(reason)
+
+    def check_control(self, laboratory, row, run):
+        """One attempt, unconfined: it got what it wanted, or its row says why it cannot."""
+        outcome = run.outcomes.get(row.name)
+        self.assertIsNotNone(outcome, f"{row.name} said nothing: {run.status} {run.stderr}")
+        is_done = outcome.verdict == "reached" or (outcome.verdict == "tried" and run.harm)
+        if is_done:
+            if row.harms:
+                self.assertTrue(run.harm, f"{row.name}: {outcome}, but the victims are as they were")
+            lab.count("controls that succeeded")
+            return
+        self.assertEqual(outcome.verdict, "refused", f"{row.name}: {outcome} {run.stderr}")
+        if row.needs and outcome.errno in row.needs[1].split():
+            lab.count("controls that cannot succeed here")
+            lab.note(f"no control: {row.name} ({laboratory.name}): {row.needs[0]}: {outcome.errno}")
+            return
+        self.assertIn(outcome.errno, ABSENT, f"{row.name}: {outcome}")
+        lab.count("controls of what this kernel does not have")
+        lab.note(f"no control: {row.name} ({laboratory.name}): this kernel has none: {outcome.errno}")
+
+    def check_confined(self, laboratory, tier, row, outcome):
+        """One attempt, confined: refused as its row says, or open as its row says."""
+        self.assertIsNotNone(outcome, f"{row.name} said nothing")
+        expected = row.full if tier == "full" else row.landlock
+        if isinstance(expected, Open):
+            self.assertEqual(outcome.verdict, "reached", f"{row.name} was listed as open: {outcome}")
+            lab.count(f"open in tier {tier}, as listed")
+            lab.note(f"open in tier {tier}: {row.name}: {expected.why}")
+            return
+        if outcome.verdict == "tried":  # check_harm() knows
+            lab.count(f"refused in tier {tier}")
+            return
+        self.assertEqual(outcome.verdict, "refused", f"{row.name} ({laboratory.name}, {tier}): {outcome}")
+        self.assertIn(outcome.errno, expected, f"{row.name} ({laboratory.name}, {tier}): {outcome}")
+        lab.count(f"refused in tier {tier}")
+
+    def check_harm(self, tier, names, harm):
+        """The victims are as they were, but for what the rows leave open."""
+        allowed = {name for name in names if isinstance(ROWS[name].landlock, Open)} if tier == "landlock" else set()
+        if allowed & {"chmod_file", "set_times", "set_attribute"}:
+            harm = [what for what in harm if not what.startswith("file was: ")]
+        self.assertEqual(harm, [], "what became of the victims")
+
+
+class Rows(ProbeCase):
+    def test_every_attempt_has_a_row_and_every_row_an_attempt(self):
+        named = {name for group, names in groups().items() if group not in ("bombs", "works") for name in names}
+        self.assertEqual(named, set(ROWS))
+
+    def test_there_are_at_least_80(self):
+        self.assertGreaterEqual(len(ROWS), 80)
+
+
+class Controls(ProbeCase):
+    def control_all(self, laboratory):
+        self.need_throwaway(laboratory)
+        names = [name for group in GROUPS for name in groups()[group] if not ROWS[name].alone]
+        free = queue.SimpleQueue()
+        for each in [laboratory, *laboratory.others]:
+            free.put(each)
+
+        def attack(name):
+            mine = free.get()
+            try:
+                return mine.attack_unconfined(name)
+            finally:
+                free.put(mine)
+
+        with concurrent.futures.ThreadPoolExecutor(lab.CROWD) as crowd:
+            for name, run in zip(names, crowd.map(attack, names)):
+                with self.subTest(name):
+                    self.check_control(laboratory, ROWS[name], run)
+
+    def test_each_succeeds_unconfined(self):
+        self.control_all(lab.labs()[0])
+
+    def test_each_succeeds_unconfined_as_an_ordinary_user(self):
+        if len(lab.labs()) < 2:
+            self.skipTest("not root: this user is the ordinary one")
+        self.control_all(lab.labs()[1])
+
+
+class Confined(ProbeCase):
+    def attack(self, laboratory, tier):
+        self.need_tier(laboratory, tier)
+        for group in GROUPS:
+            names = [name for name in groups()[group]
+                     if not ROWS[name].alone and (tier == "full" or not ROWS[name].full_only)]
+            run = laboratory.attack_confined(tier, *names)
+            for name in names:
+                with self.subTest(name):
+                    self.check_confined(laboratory, tier, ROWS[name], run.outcomes.get(name))
+            with self.subTest(f"{group}: victims"):
+                self.check_harm(tier, names, run.harm)
+            with self.subTest(f"{group}: the end"):
+                self.assertEqual(run.status, 0, run.stderr)
+
+    def attack_ordinary(self, tier):
+        if len(lab.labs()) < 2:
+            self.skipTest("not root: this user is the ordinary one")
+        self.attack(lab.labs()[1], tier)
+
+    def test_each_is_refused_in_tier_full(self):
+        self.attack(lab.labs()[0], "full")
+
+    def test_each_is_refused_in_tier_landlock(self):
+        self.attack(lab.labs()[0], "landlock")
+
+    def test_each_is_refused_in_tier_full_as_an_ordinary_user(self):
+        self.attack_ordinary("full")
+
+    def test_each_is_refused_in_tier_landlock_as_an_ordinary_user(self):
+        self.attack_ordinary("landlock")
+
+
+if __name__ == "__main__":
+    lab.main()
