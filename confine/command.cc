@@ -140,7 +140,7 @@ std::string find_in_path(const std::string& name, std::string_view path) {
 }
 
 /// The programs that a #! line starts: one, or env(1) and the one that it looks for.
-std::vector<std::string> interpreters_of(const std::string& line, const Caller& caller) {
+std::vector<std::string> interpreters_of(const std::string& line, const Invocation& invocation) {
   const std::vector<std::string> words = words_of(line);
   if (words.empty() || words.front().front() != '/') return {};
   std::vector<std::string> found = {words.front()};
@@ -153,7 +153,7 @@ std::vector<std::string> interpreters_of(const std::string& line, const Caller& 
       name->find('/') != std::string::npos
           ? *name
           : find_in_path(*name,
-                         find_variable(caller.environment, "PATH").value_or("/bin:/usr/bin"));
+                         find_variable(invocation.environment, "PATH").value_or("/bin:/usr/bin"));
   if (!program.empty()) found.push_back(std::move(program));
   return found;
 }
@@ -162,13 +162,13 @@ Result<Executed> resolve_executed(const std::string& path) {
   return Executed{path, AEGIS_TRY(resolve_grant(path, kRun))};
 }
 
-Result<std::vector<Executed>> follow_interpreters(const Caller& caller) {
+Result<std::vector<Executed>> follow_interpreters(const Invocation& invocation) {
   std::vector<Executed> executed;
-  executed.push_back(AEGIS_TRY(resolve_executed(caller.program)));
+  executed.push_back(AEGIS_TRY(resolve_executed(invocation.program)));
   while (executed.size() <= kMaxInterpreters) {
     const std::string line = read_first_line(executed.back().resolved.grant.path);
     const std::size_t before = executed.size();
-    for (const std::string& each : interpreters_of(line, caller)) {
+    for (const std::string& each : interpreters_of(line, invocation)) {
       auto interpreter = resolve_executed(each);
       if (interpreter) executed.push_back(std::move(interpreter).value());
     }
@@ -179,8 +179,9 @@ Result<std::vector<Executed>> follow_interpreters(const Caller& caller) {
 
 /// The command's own name counts first: npx is a script of node's, and a shim of a version manager
 /// is a script of the shell's.
-Runtime find_runtime(const Caller& caller, const std::vector<Executed>& executed) {
-  std::vector<std::string_view> names = {name_of(caller.argv.front()), name_of(caller.program)};
+Runtime find_runtime(const Invocation& invocation, const std::vector<Executed>& executed) {
+  std::vector<std::string_view> names = {name_of(invocation.argv.front()),
+                                         name_of(invocation.program)};
   for (const Executed& each : executed)
     names.push_back(name_of(each.resolved.grant.path));
   for (const std::string_view name : names) {
@@ -191,8 +192,8 @@ Runtime find_runtime(const Caller& caller, const std::vector<Executed>& executed
 }
 
 /// As node finds it: `node server` may mean server.js.
-std::optional<Executed> resolve_script(const Caller& caller, const std::string& word) {
-  const std::string path = word.front() == '/' ? word : caller.working_directory + "/" + word;
+std::optional<Executed> resolve_script(const Invocation& invocation, const std::string& word) {
+  const std::string path = word.front() == '/' ? word : invocation.working_directory + "/" + word;
   for (const std::string_view ending : {"", ".js"}) {
     auto resolved = resolve_executed(path + std::string(ending));
     if (resolved) return std::move(resolved).value();
@@ -200,16 +201,16 @@ std::optional<Executed> resolve_script(const Caller& caller, const std::string& 
   return std::nullopt;  // the interpreter says so, better than we could
 }
 
-std::optional<Executed> find_script(const Caller& caller, const Command& command) {
+std::optional<Executed> find_script(const Invocation& invocation, const Command& command) {
   const Executed& last = command.executed.back();
   const bool is_started_by_line = command.executed.size() > 1 &&
                                   runtime_of(name_of(last.resolved.grant.path)) != Runtime::other;
   if (is_started_by_line) return command.executed.front();
   std::optional<std::size_t> index;
-  if (command.runtime == Runtime::node) index = node_script(caller.argv);
-  if (command.runtime == Runtime::python) index = python_script(caller.argv);
-  if (!index || caller.argv[*index].empty()) return std::nullopt;
-  return resolve_script(caller, caller.argv[*index]);
+  if (command.runtime == Runtime::node) index = node_script(invocation.argv);
+  if (command.runtime == Runtime::python) index = python_script(invocation.argv);
+  if (!index || invocation.argv[*index].empty()) return std::nullopt;
+  return resolve_script(invocation, invocation.argv[*index]);
 }
 
 }  // namespace
@@ -239,11 +240,11 @@ Runtime runtime_of(std::string_view program_name) {
   return Runtime::other;
 }
 
-Result<Command> inspect_command(const Caller& caller) {
+Result<Command> inspect_command(const Invocation& invocation) {
   Command command;
-  command.executed = AEGIS_TRY(follow_interpreters(caller));
-  command.runtime = find_runtime(caller, command.executed);
-  command.script = find_script(caller, command);
+  command.executed = AEGIS_TRY(follow_interpreters(invocation));
+  command.runtime = find_runtime(invocation, command.executed);
+  command.script = find_script(invocation, command);
   if (command.runtime == Runtime::node && command.script &&
       runtime_of(name_of(command.script->resolved.grant.path)) == Runtime::npx) {
     command.runtime = Runtime::npx;  // `node …/npx-cli.js`

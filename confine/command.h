@@ -17,7 +17,7 @@
 namespace aegis::confine {
 
 /// What is known of the command and its user.
-struct Caller {
+struct Invocation {
   std::vector<std::string> argv;  // at least one word
   std::string program;            // absolute: what is executed, as it was found; may be a link
   std::string home;               // absolute, or empty
@@ -52,7 +52,7 @@ struct Command {
 };
 /// Errors: the program is not there or cannot be a grant. An interpreter that is not there is left
 /// out: that is execve(2)'s to say.
-Result<Command> inspect_command(const Caller& caller);
+Result<Command> inspect_command(const Invocation& invocation);
 
 /// What stands before and behind the last slash; "/" for what lies in the root.
 std::string parent_of(const std::string& path);

@@ -241,10 +241,12 @@ void PathGrants::add(ResolvedPath resolved) {
     const PathGrant* above = find(each.path);
     if (above == nullptr || above->rights != each.rights) paths.push_back(std::move(each));
   }
+  add_links(std::move(resolved.links));
+}
 
-  links.insert(links.end(),
-               std::make_move_iterator(resolved.links.begin()),
-               std::make_move_iterator(resolved.links.end()));
+void PathGrants::add_links(std::vector<LinkOnTheWay> added) {
+  links.insert(
+      links.end(), std::make_move_iterator(added.begin()), std::make_move_iterator(added.end()));
   std::sort(links.begin(), links.end(), [](const LinkOnTheWay& one, const LinkOnTheWay& other) {
     return one.path < other.path;
   });

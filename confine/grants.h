@@ -65,6 +65,7 @@ struct PathGrants {
   std::vector<LinkOnTheWay> links;
 
   void add(ResolvedPath resolved);
+  void add_links(std::vector<LinkOnTheWay> added);
   /// The grant that decides about `path` (absolute, without links): the longest that is `path` or a
   /// folder above it. Null when none does.
   [[nodiscard]] const PathGrant* find(std::string_view path) const;

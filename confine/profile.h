@@ -3,10 +3,11 @@
 // (confine/profiles/), built into the program, printable, and replaceable by a file of the user's.
 //
 // The text: one directive a line; `#` at its start or after a blank begins a comment.
-//   read PATH | write PATH | exec PATH     grants; a `?` behind the word (`read? PATH`) lets it be
-//   absent env NAME[=VALUE]                       lets a variable of the caller's through (NAME may
-//   end in `*`), or sets it offline NAME=VALUE                     sets it when no network is
-//   granted
+//   read PATH, write PATH, exec PATH  grants; with a `?` behind the word (`read? PATH`) it may be
+//                                     absent
+//   env NAME[=VALUE]                  lets a variable of the caller's through (NAME may end in
+//                                     `*`), or sets it
+//   offline NAME=VALUE                sets it when no network is granted
 // PATH is absolute, begins with `~` for the home folder, or is one of
 //   {program}  the program, and the tree of the interpreter that runs it
 //   {script}   the tree of the script that node or python is given
@@ -64,9 +65,11 @@ struct Expanded {
   PathGrants paths;
   std::vector<std::string> environment;  // "NAME=value", sorted, each name once
 };
-/// `command` is what inspect_command made of `caller`. A path that is not there and must be is an
-/// error that names it and its line.
-Result<Expanded> expand(const Profile& profile, const Caller& caller, const Command& command);
+/// `command` is what inspect_command made of `invocation`. A path that is not there and must be is
+/// an error that names it and its line.
+Result<Expanded> expand(const Profile& profile,
+                        const Invocation& invocation,
+                        const Command& command);
 
 /// "A", "npm_config_cache", "_x1": what can name a variable.
 bool is_variable_name(std::string_view name);

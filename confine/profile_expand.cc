@@ -61,7 +61,7 @@ std::string join(const std::string& folder, std::string_view name) {
 
 /// Everything that the expansion of one profile looks at.
 struct Context {
-  const Caller& caller;
+  const Invocation& invocation;
   const Command& command;
   std::string real_home;  // without links; empty when there is none
 };
@@ -71,7 +71,7 @@ bool is_shared(const std::string& folder, const Context& context) {
   const auto holds = [&folder](const std::string& home) {
     return !home.empty() && is_within(home, folder);
   };
-  if (folder == "/" || holds(context.caller.home) || holds(context.real_home)) return true;
+  if (folder == "/" || holds(context.invocation.home) || holds(context.real_home)) return true;
   if (std::find(std::begin(kWideFolders), std::end(kWideFolders), folder) != std::end(kWideFolders))
     return true;
   struct stat status = {};
@@ -143,7 +143,7 @@ void add_executed(const Executed& executed,
   if (runtime == Runtime::node || runtime == Runtime::python) add_prefix(parent_of(program), paths);
   if (runtime != Runtime::python) return;
   for (const std::string_view folder : kPythonFolders) {
-    const std::string base = expand_home(folder, context.caller.home);
+    const std::string base = expand_home(folder, context.invocation.home);
     if (!base.empty() && is_there(base + std::string(name)))
       paths.push_back(base + std::string(name));
   }
@@ -214,7 +214,7 @@ std::vector<std::string> cache_paths(const Context& context,
     if (!set && each.runtime == Runtime::npx) set = find_variable(environment, "NPM_CONFIG_CACHE");
     std::string path = set && !set->empty() && set->front() == '/'
                            ? std::string(*set)
-                           : expand_home(each.path, context.caller.home);
+                           : expand_home(each.path, context.invocation.home);
     if (!path.empty()) paths.push_back(std::move(path));
   }
   return paths;
@@ -228,9 +228,9 @@ bool is_let_through(std::string_view pattern, std::string_view name) {
   return name.substr(0, pattern.size()) == pattern;
 }
 
-std::vector<std::string> expand_environment(const Profile& profile, const Caller& caller) {
+std::vector<std::string> expand_environment(const Profile& profile, const Invocation& invocation) {
   std::map<std::string, std::string, std::less<>> variables;
-  for (const std::string& each : caller.environment) {
+  for (const std::string& each : invocation.environment) {
     const std::size_t equals = each.find('=');
     if (equals == std::string::npos) continue;
     const std::string_view name = std::string_view(each).substr(0, equals);
@@ -242,7 +242,7 @@ std::vector<std::string> expand_environment(const Profile& profile, const Caller
     if (crosses) variables.emplace(name, each.substr(equals + 1));  // of several the first
   }
   for (const Profile::EnvironmentLine& line : profile.environment) {
-    const bool is_meant = line.when == Profile::When::always || caller.network == Network::none;
+    const bool is_meant = line.when == Profile::When::always || invocation.network == Network::none;
     if (line.value && is_meant) variables.insert_or_assign(line.name, *line.value);
   }
   std::vector<std::string> environment;
@@ -262,19 +262,21 @@ std::vector<std::string> paths_of(const Profile::PathLine& line,
   if (line.path == "{program}") return program_paths(context);
   if (line.path == "{script}") return script_paths(context);
   if (line.path == "{cache}") return cache_paths(context, environment);
-  return {expand_home(line.path, context.caller.home)};
+  return {expand_home(line.path, context.invocation.home)};
 }
 
 }  // namespace
 
-Result<Expanded> expand(const Profile& profile, const Caller& caller, const Command& command) {
-  Context context{caller, command, {}};
-  if (!caller.home.empty()) {
-    const auto home = resolve_grant(caller.home, {});
+Result<Expanded> expand(const Profile& profile,
+                        const Invocation& invocation,
+                        const Command& command) {
+  Context context{invocation, command, {}};
+  if (!invocation.home.empty()) {
+    const auto home = resolve_grant(invocation.home, {});
     if (home) context.real_home = home->grant.path;
   }
   Expanded expanded;
-  expanded.environment = expand_environment(profile, caller);
+  expanded.environment = expand_environment(profile, invocation);
   for (const Profile::PathLine& line : profile.paths) {
     const std::string where = "profile " + profile.name + ":" + std::to_string(line.line);
     for (const std::string& path : paths_of(line, context, expanded.environment)) {

@@ -16,12 +16,12 @@
 namespace {
 
 namespace fs = std::filesystem;
-using aegis::confine::Caller;
 using aegis::confine::Command;
 using aegis::confine::describe;
 using aegis::confine::Executed;
 using aegis::confine::find_variable;
 using aegis::confine::inspect_command;
+using aegis::confine::Invocation;
 using aegis::confine::Runtime;
 using aegis::confine::runtime_of;
 using aegis::test::Scratch;
@@ -43,12 +43,12 @@ struct Home : Scratch {
   }
 
   [[nodiscard]] Command inspect(const std::string& found, Words argv) const {
-    const Caller caller{.argv = std::move(argv),
-                        .program = found,
-                        .home = folder(),
-                        .working_directory = folder(),
-                        .environment = {"PATH=/nowhere:relative:" + path("bin")}};
-    auto result = inspect_command(caller);
+    const Invocation invocation{.argv = std::move(argv),
+                                .program = found,
+                                .home = folder(),
+                                .working_directory = folder(),
+                                .environment = {"PATH=/nowhere:relative:" + path("bin")}};
+    auto result = inspect_command(invocation);
     REQUIRE_MESSAGE(result.is_ok(), describe(result.error()));
     return std::move(result).value();
   }
@@ -230,12 +230,12 @@ TEST_CASE("scripts that name each other in a circle end") {
 
 TEST_CASE("a program that is not there is an error") {
   const Scratch scratch;
-  const Caller caller{.argv = {"x"},
-                      .program = scratch.path("x"),
-                      .home = {},
-                      .working_directory = "/",
-                      .environment = {}};
-  const auto command = inspect_command(caller);
+  const Invocation invocation{.argv = {"x"},
+                              .program = scratch.path("x"),
+                              .home = {},
+                              .working_directory = "/",
+                              .environment = {}};
+  const auto command = inspect_command(invocation);
   REQUIRE_FALSE(command.is_ok());
   CHECK(command.error().code == ENOENT);
 }
