@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// See guard_book.h.
+#include "confine/guard_book.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace aegis::confine {
+namespace {
+
+constexpr std::string_view kDoing = "guard the configuration in";
+constexpr int kMaxLinks = 40;  // path_resolution(7)
+
+std::string base_of(const std::string& name) {
+  return name.substr(name.rfind('/') + 1);
+}
+
+std::string rest_of(const std::vector<std::string>& parts, std::size_t from) {
+  std::string rest;
+  for (std::size_t i = from; i < parts.size(); ++i)
+    rest = join(rest, parts[i]);
+  return rest;
+}
+
+int make_file(const Fd& parent, const std::string& name, std::string_view content) {
+  constexpr mode_t kFileMode = 0666;
+  const Fd file(::openat(
+      parent.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode));
+  if (!file.is_open()) return errno;
+  const ssize_t written = ::write(file.get(), content.data(), content.size());
+  if (written == static_cast<ssize_t>(content.size())) return 0;
+  const int code = written < 0 ? errno : ENOSPC;
+  ::unlinkat(parent.get(), name.c_str(), 0);
+  return code;
+}
+
+void sort_once(std::vector<GuardPlan::Held>& held) {
+  const auto is_before = [](const auto& a, const auto& b) { return a.name < b.name; };
+  const auto is_same = [](const auto& a, const auto& b) { return a.name == b.name; };
+  std::sort(held.begin(), held.end(), is_before);
+  held.erase(std::unique(held.begin(), held.end(), is_same), held.end());
+}
+
+void sort_once(std::vector<std::string>& words) {
+  std::sort(words.begin(), words.end());
+  words.erase(std::unique(words.begin(), words.end()), words.end());
+}
+
+}  // namespace
+
+std::string parent_of(const std::string& name) {
+  const std::size_t slash = name.rfind('/');
+  return slash == std::string::npos ? std::string() : name.substr(0, slash);
+}
+
+GuardBook::GuardBook(std::string folder) {
+  plan_.folder = std::move(folder);
+  plan_.root = Fd(::open(plan_.folder.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!plan_.root.is_open()) error_ = errno_error(kDoing, plan_.folder);
+}
+
+void GuardBook::fail(Error error) {
+  if (!error_) error_ = std::move(error);
+}
+
+void GuardBook::refuse(const std::string& name, std::string_view why) {
+  fail(refusal(kDoing,
+               join(folder(), name),
+               std::string(why).append("; --allow-config-write goes without the guard")));
+}
+
+std::optional<std::string> GuardBook::name_of(const std::string& from, const std::string& written) {
+  const std::optional<Place> place = place_within(folder(), from, written);
+  if (!place) {
+    refuse(from, "`..` behind a name cannot be judged: " + written);
+    return std::nullopt;
+  }
+  return place->name;
+}
+
+GuardBook::Found GuardBook::guard(const Wanted& wanted) {
+  Found found = follow(wanted.name);
+  if (found.is_inside && !found.status && make(found.name, wanted)) found = follow(wanted.name);
+  if (found.is_inside && found.status) hold(found.name);
+  if (found.is_inside && !found.status) watch(found.name);
+  return found;
+}
+
+/// True when it is there now. Where the user may not write, the program may not either.
+bool GuardBook::make(const std::string& name, const Wanted& wanted) {
+  if (wanted.when_missing == WhenMissing::watch) return false;
+  const Fd parent = open_beneath(root(), parent_of(name), O_PATH | O_DIRECTORY);
+  if (!parent.is_open()) return false;
+  int code = 0;
+  if (wanted.when_missing == WhenMissing::create_folder) {
+    constexpr mode_t kFolderMode = 0777;  // as git does: the umask decides
+    code = ::mkdirat(parent.get(), base_of(name).c_str(), kFolderMode) == 0 ? 0 : errno;
+  } else {
+    code = make_file(parent, base_of(name), wanted.content);
+  }
+  if (code == EACCES || code == EPERM || code == EROFS) return false;
+  if (code != 0 && code != EEXIST)
+    fail(code_error("make, so that the program cannot", join(folder(), name), code));
+  return true;
+}
+
+/// Where a walk without links came to.
+struct GuardBook::Stop {
+  Found found;
+  Fd link = {};           // open: the walk came to a link, whose name is found.name
+  std::string rest = {};  // of the way, behind the link
+};
+
+GuardBook::Found GuardBook::follow(const std::string& name) {
+  std::string way = name;
+  for (int links = 0; links <= kMaxLinks; ++links) {
+    Stop stop = walk(way);
+    if (!stop.link.is_open()) return std::move(stop.found);
+    hold(stop.found.name);
+    const std::optional<std::string> target = read_link(stop.link.get());
+    if (!target) break;
+    std::optional<std::string> next = name_of(parent_of(stop.found.name), *target);
+    if (!next) return {};
+    way = join(*next, stop.rest);
+  }
+  fail(code_error(kDoing, join(folder(), name), ELOOP));
+  return {};
+}
+
+GuardBook::Stop GuardBook::walk(const std::string& name) {
+  const std::vector<std::string> parts = split_path(name);
+  std::string at;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    at = join(at, parts[i]);
+    const std::string rest = rest_of(parts, i + 1);
+    Fd fd = open_beneath(root(), at, O_PATH);
+    if (!fd.is_open() && errno == ENOENT) return {{true, join(at, rest)}};
+    struct stat status {};
+    if (!fd.is_open() || ::fstat(fd.get(), &status) != 0) {
+      fail(errno_error(kDoing, at));
+      return {};
+    }
+    if (S_ISLNK(status.st_mode)) return {{true, at}, std::move(fd), rest};
+    if (rest.empty()) return {{true, at, status}};
+    if (!S_ISDIR(status.st_mode)) return {{true, join(at, rest)}};
+  }
+  refuse(name, "a link or a configuration leads to the folder itself");
+  return {};
+}
+
+void GuardBook::hold(const std::string& name) {
+  const std::optional<struct stat> status = look_beneath(root(), name);
+  if (!status) return fail(errno_error(kDoing, name));
+  if (S_ISREG(status->st_mode) && status->st_nlink > 1) {
+    plan_.notes.push_back(join(folder(), name) +
+                          " has another name (a hard link): whoever may write that one writes it");
+  }
+  plan_.read_only.push_back({name, id_of(*status)});
+  self_bind(parent_of(name));
+}
+
+void GuardBook::self_bind(const std::string& name) {
+  for (std::string each = name; !each.empty(); each = parent_of(each)) {
+    const std::optional<struct stat> status = look_beneath(root(), each);
+    if (!status) return fail(errno_error(kDoing, each));
+    plan_.self_bound.push_back({each, id_of(*status)});
+  }
+}
+
+Result<GuardPlan> GuardBook::finish() && {
+  if (error_) return std::move(*error_);
+  sort_once(plan_.self_bound);
+  sort_once(plan_.read_only);
+  sort_once(plan_.absent);
+  sort_once(plan_.notes);
+  const std::vector<GuardPlan::Held> all = plan_.read_only;
+  const auto is_covered = [&all](const std::string& name) {
+    return std::any_of(all.begin(), all.end(), [&name](const GuardPlan::Held& each) {
+      return name != each.name && is_within(name, each.name);
+    });
+  };
+  const auto is_read_only = [&all](const std::string& name) {
+    return std::any_of(
+        all.begin(), all.end(), [&name](const auto& each) { return each.name == name; });
+  };
+  std::erase_if(plan_.absent, is_covered);
+  std::erase_if(plan_.read_only, [&](const auto& each) { return is_covered(each.name); });
+  std::erase_if(plan_.self_bound,
+                [&](const auto& each) { return is_covered(each.name) || is_read_only(each.name); });
+  return std::move(plan_);
+}
+
+}  // namespace aegis::confine
