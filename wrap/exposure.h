@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// Whether a grant would let the confined program at what aegis itself must keep from it: the
+// signing key, the record, and the policy. Called before anything is started.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "confine/grants.h"
+#include "confine/result.h"
+
+namespace aegis::wrap {
+
+/// Paths as aegis uses them; each may still have to be made.
+struct Kept {
+  std::optional<std::string> key;     // must not even be read
+  std::optional<std::string> record;  // a file or a folder: must not be written
+  std::optional<std::string> policy;  // likewise: it is read again on SIGHUP
+};
+
+/// An error names the grant, what it would expose, and what to do instead. Compared by resolved
+/// paths, and by identity for a grant that is one of the kept files (a hard link) or one of the
+/// folders above it (a bind mount under another name). Not seen: a hard link to a kept file, or a
+/// bind mount of its folder, that lies inside a granted folder; only a search of all that is
+/// granted could tell.
+confine::Result<void> check_exposure(const confine::PathGrants& grants, const Kept& kept);
+
+}  // namespace aegis::wrap
