@@ -99,6 +99,10 @@ class NetWorld {
   std::vector<confine::NetReport> received_;
 };
 
+/// Runs `body` as root of a user and network namespace of its own, to its end. Its pid; -1 on
+/// failure.
+pid_t run_as_host(const std::function<void()>& body);
+
 /// -errno, or 0.
 int connect_v4(int socket, const char* address, std::uint16_t port);
 int connect_v6(int socket, const char* address, std::uint16_t port);
