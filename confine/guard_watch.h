@@ -47,6 +47,8 @@ class GuardWatch {
 
   /// Readable when on_event() has something to do.
   [[nodiscard]] int fd() const { return inotify_.get(); }
+  /// The folder itself, open with O_PATH: for space.h.
+  [[nodiscard]] int folder_fd() const { return plan_.root.get(); }
   /// Looks at every name, whatever the event says: events can be lost, merged and forged. Call it
   /// once right after the program has started, too.
   std::vector<GuardFinding> on_event();
