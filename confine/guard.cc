@@ -100,7 +100,7 @@ class Planner {
     text->erase(0, prefix.size());
     text->erase(text->find_last_not_of("\r\n") + 1);
     if (text->empty()) return;
-    const std::optional<std::string> inside = book_.name_of(parent_of(name), *text);
+    const std::optional<std::string> inside = book_.name_of(folder_of(name), *text);
     if (!inside) return;
     if (inside->empty()) return add_git_folder("");
     const Found found = book_.follow(*inside);
@@ -167,7 +167,7 @@ class Planner {
       has_worktree_config = has_worktree_config || config->has_worktree_config;
       guard_hook_folders(*config, folder);
       for (const std::string& each : config->includes) {
-        const Found found = guard_written(parent_of(files[i]), each);
+        const Found found = guard_written(folder_of(files[i]), each);
         if (found.is_inside && !has(files, found.name)) files.push_back(found.name);
       }
     }

@@ -53,7 +53,7 @@ void sort_once(std::vector<std::string>& words) {
 
 }  // namespace
 
-std::string parent_of(const std::string& name) {
+std::string folder_of(const std::string& name) {
   const std::size_t slash = name.rfind('/');
   return slash == std::string::npos ? std::string() : name.substr(0, slash);
 }
@@ -94,7 +94,7 @@ GuardBook::Found GuardBook::guard(const Wanted& wanted) {
 /// True when it is there now. Where the user may not write, the program may not either.
 bool GuardBook::make(const std::string& name, const Wanted& wanted) {
   if (wanted.when_missing == WhenMissing::watch) return false;
-  const Fd parent = open_beneath(root(), parent_of(name), O_PATH | O_DIRECTORY);
+  const Fd parent = open_beneath(root(), folder_of(name), O_PATH | O_DIRECTORY);
   if (!parent.is_open()) return false;
   int code = 0;
   if (wanted.when_missing == WhenMissing::create_folder) {
@@ -124,7 +124,7 @@ GuardBook::Found GuardBook::follow(const std::string& name) {
     hold(stop.found.name);
     const std::optional<std::string> target = read_link(stop.link.get());
     if (!target) break;
-    std::optional<std::string> next = name_of(parent_of(stop.found.name), *target);
+    std::optional<std::string> next = name_of(folder_of(stop.found.name), *target);
     if (!next) return {};
     way = join(*next, stop.rest);
   }
@@ -161,11 +161,11 @@ void GuardBook::hold(const std::string& name) {
                           " has another name (a hard link): whoever may write that one writes it");
   }
   plan_.read_only.push_back({name, id_of(*status)});
-  self_bind(parent_of(name));
+  self_bind(folder_of(name));
 }
 
 void GuardBook::self_bind(const std::string& name) {
-  for (std::string each = name; !each.empty(); each = parent_of(each)) {
+  for (std::string each = name; !each.empty(); each = folder_of(each)) {
     const std::optional<struct stat> status = look_beneath(root(), each);
     if (!status) return fail(errno_error(kDoing, each));
     plan_.self_bound.push_back({each, id_of(*status)});

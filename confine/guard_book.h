@@ -68,6 +68,6 @@ class GuardBook {
 };
 
 /// "a/b" of "a/b/c", "" of "a".
-std::string parent_of(const std::string& name);
+std::string folder_of(const std::string& name);
 
 }  // namespace aegis::confine

@@ -74,7 +74,7 @@ GuardWatch::GuardWatch(GuardPlan plan, std::string quarantine)
     : plan_(std::move(plan)), quarantine_(std::move(quarantine)) {
   std::vector<std::string> names{""};
   const auto add = [&names](const std::string& name) {
-    for (std::string each = parent_of(name); !each.empty(); each = parent_of(each))
+    for (std::string each = folder_of(name); !each.empty(); each = folder_of(each))
       if (!has(names, each)) names.push_back(each);
   };
   for (const std::string& name : plan_.absent)
@@ -234,7 +234,7 @@ void GuardWatch::remove_common_dir(const GuardPlan::CommonDir& common_dir) const
   if (!there || ::fstat(common_dir.lock.get(), &ours) != 0) return;
   if (!(id_of(ours) == id_of(*there))) return;
   const Fd parent =
-      open_beneath(plan_.root.get(), parent_of(common_dir.name), O_PATH | O_DIRECTORY);
+      open_beneath(plan_.root.get(), folder_of(common_dir.name), O_PATH | O_DIRECTORY);
   if (!parent.is_open()) return;
   static_cast<void>(::unlinkat(parent.get(), "commondir", 0));
 }
