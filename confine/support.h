@@ -12,11 +12,13 @@
 
 namespace aegis::confine {
 
+struct Probed;
+
 struct Layer {
   std::string_view name;  // "landlock", "seccomp", "user namespace", "mount namespace", ...
   bool is_there = false;
   std::string detail;  // the version, or why it is missing
-  std::string remedy;  // what to do about it; empty when it is there
+  std::string remedy;  // what to do about it; empty when it is there, or when another layer's helps
 };
 
 struct Support {
@@ -24,11 +26,15 @@ struct Support {
   int landlock_abi = 0;
   std::optional<Tier> strongest;  // nothing: no tier can be had
 
-  /// The layers that `tier` needs and that are missing.
+  /// The layers that `tier` needs and that are missing, but for those that only fail because
+  /// another one, which is among these, does.
   [[nodiscard]] std::vector<const Layer*> missing_for(Tier tier) const;
 };
 
-/// Takes a few milliseconds. The caller has one thread.
+/// Takes some milliseconds. The caller has one thread.
 Support probe_support();
+
+/// What follows from what was found. Asks nobody.
+Support judge(const Probed& probed);
 
 }  // namespace aegis::confine
