@@ -25,10 +25,10 @@ inline constexpr char kListenerTag = 'L';
 /// Waits for one. The caller owns *fd, which is close-on-exec. ECONNRESET: nobody is left to send.
 [[nodiscard]] int receive_fd(int socket, int* fd, char* tag) noexcept;
 
-/// Puts a filter on the calling thread that hands connect, bind, listen and sockets of other than
-/// unix, TCP and UDP to who holds *listener_fd (seccomp_unotify(2)), and refuses MSG_FASTOPEN,
-/// which connects without connect. When nobody holds it the calls fail with ENOSYS. *listener_fd is
-/// close-on-exec. no_new_privs must be set. Needs Linux 5.19 (WAIT_KILLABLE_RECV).
+/// Puts a filter on the calling thread that hands connect, bind, listen and sockets of other kinds
+/// than unix streams, TCP and UDP to who holds *listener_fd (seccomp_unotify(2)), and refuses
+/// MSG_FASTOPEN, which connects without connect. When nobody holds it the calls fail with ENOSYS.
+/// *listener_fd is close-on-exec. no_new_privs must be set. Needs Linux 5.19 (WAIT_KILLABLE_RECV).
 [[nodiscard]] int load_listener(int* listener_fd) noexcept;
 
 }  // namespace aegis::confine

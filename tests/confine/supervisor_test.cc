@@ -379,7 +379,7 @@ TEST_CASE("what is not TCP goes nowhere") {
   if (is_skipped()) return;
   const EchoServer server;
   NetWorld world({{"127.0.0.1", server.port()}});
-  Shared<int[8]> got;
+  Shared<int[9]> got;
   world.run([&] {
     sockaddr_in to{};
     to.sin_family = AF_INET;
@@ -405,6 +405,7 @@ TEST_CASE("what is not TCP goes nowhere") {
     const int udp = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     (*got)[6] = code(::sendto(udp, "x", 1, 0, address, sizeof to));
     (*got)[7] = code(::connect(udp, address, sizeof to));
+    (*got)[8] = code(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     return 0;
   });
   CHECK((*got)[0] == EOPNOTSUPP);
@@ -416,7 +417,8 @@ TEST_CASE("what is not TCP goes nowhere") {
   CHECK((*got)[6] == ENETUNREACH);
   CHECK((*got)[7] == ENETUNREACH);
   CHECK(server.count() == 0);
-  REQUIRE(world.count(Kind::refused_socket) == 3);
+  CHECK((*got)[8] == EAFNOSUPPORT);
+  REQUIRE(world.count(Kind::refused_socket) == 4);
   CHECK(describe(world.reports()[1]) ==
         "socket of AF_NETLINK, protocol 0 refused: grants are for TCP");
 }
