@@ -29,27 +29,33 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
+std::string_view label_defect(std::string_view label) {
+  if (label.empty() || label.size() > kMaxLabel) return "has a label of no or of too many letters";
+  if (label.front() == '-' || label.back() == '-') return "has a label that starts or ends in '-'";
+  if (!std::all_of(label.begin(), label.end(), is_name_character))
+    return "is not a DNS name; write one with other letters in its xn-- form, no wildcard, no URL";
+  return {};
+}
+
+/// What inet_aton(3) and browsers take for an address ("127.1", "0x7f000001"), others for a name.
+bool is_number(std::string_view label) {
+  return std::all_of(label.begin(), label.end(), is_digit) || label.substr(0, 2) == "0x";
+}
+
 /// Nothing when `name` (lower case) is the name of a host; else what is wrong.
 std::string_view name_defect(std::string_view name) {
   if (name.empty()) return "has no host; write HOST:PORT";
   if (name.size() > kMaxName) return "is longer than a DNS name can be";
-  std::string_view last;
-  for (std::string_view rest = name; !rest.empty();) {
-    const std::size_t dot = std::min(rest.find('.'), rest.size());
-    last = rest.substr(0, dot);
-    if (last.empty() || last.size() > kMaxLabel) return "has a label of no or of too many letters";
-    if (last.front() == '-' || last.back() == '-') return "has a label that starts or ends in '-'";
-    if (!std::all_of(last.begin(), last.end(), is_name_character))
-      return "is not a DNS name; write one with other letters in its xn-- form, no wildcard, no "
-             "URL";
-    if (dot + 1 == rest.size()) return "ends in two dots";
-    rest.remove_prefix(std::min(dot + 1, rest.size()));
+  for (;;) {
+    const std::size_t dot = name.find('.');
+    const std::string_view label = name.substr(0, dot);
+    if (const std::string_view defect = label_defect(label); !defect.empty()) return defect;
+    if (dot == std::string_view::npos) {
+      return is_number(label) ? "is an address in a short form; write all four numbers in decimal"
+                              : std::string_view{};
+    }
+    name.remove_prefix(dot + 1);
   }
-  // What inet_aton(3) and browsers take for an address ("127.1", "0x7f000001"), others for a name.
-  if (is_digit(last.front()) &&
-      (std::all_of(last.begin(), last.end(), is_digit) || last.substr(0, 2) == "0x"))
-    return "is an address in a short form; write all four numbers in decimal";
-  return {};
 }
 
 std::string_view address_defect(const IpAddress& address, bool is_written_v6) {
