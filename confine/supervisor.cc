@@ -53,7 +53,7 @@ void set_signals() {
   ::sigfillset(&blocked);
   ::sigdelset(&blocked, SIGALRM);
   ::sigprocmask(SIG_SETMASK, &blocked, nullptr);
-  ::signal(SIGCHLD, SIG_DFL);
+  static_cast<void>(::signal(SIGCHLD, SIG_DFL));
   struct sigaction interrupt {};
   interrupt.sa_handler = [](int) {};  // without SA_RESTART
   ::sigaction(SIGALRM, &interrupt, nullptr);
@@ -124,52 +124,70 @@ Egress::Time seconds(Clock::time_point now) {
   return std::chrono::duration_cast<Egress::Time>(now.time_since_epoch());
 }
 
-void supervise(SupervisorEnds& ends,
-               Received received,
-               const std::vector<NetGrant>& grants,
-               const ResolveName& resolve) {
-  const std::optional<std::uint64_t> host_network = own_network();
-  if (!host_network) return;  // the program's sockets could not be told from the host's
-  const Fd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  const Listener listener(std::move(received.listener));
-  Egress egress(grants);
-  Reporter reporter(std::move(ends.reports));
-  NameService names(std::move(received.resolver), egress, reporter, resolve);
-  PendingConnects pending(listener, reporter);
-  SocketCalls calls({listener, egress, reporter, pending, *host_network, proc.get()});
+class Supervision {
+ public:
+  struct Parts {
+    Received received;
+    Fd reports;
+    int control = -1;
+    std::uint64_t host_network = 0;
+  };
+  Supervision(Parts parts, const std::vector<NetGrant>& grants, const ResolveName& resolve)
+      : control_(parts.control),
+        proc_(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)),
+        listener_(std::move(parts.received.listener)),
+        egress_(grants),
+        reporter_(std::move(parts.reports)),
+        names_(std::move(parts.received.resolver), egress_, reporter_, resolve),
+        pending_(listener_, reporter_),
+        calls_({listener_, egress_, reporter_, pending_, parts.host_network, proc_.get()}) {}
 
-  std::vector<pollfd> polled;
-  for (;;) {
-    polled = {{listener.fd(), POLLIN, 0}, {ends.control.get(), POLLIN, 0}};
-    names.watch(polled);
-    pending.watch(polled);
-    const int timeout = names.has_deadline() || pending.has_deadline() ? kTick : -1;
-    if (::poll(polled.data(), polled.size(), timeout) < 0) {
-      if (errno == EINTR) continue;
-      return;
-    }
-    if (polled[1].revents != 0) return;
+  /// Waits for something and does it. False when there is nothing left to do.
+  bool turn() {
+    polled_ = {{listener_.fd(), POLLIN, 0}, {control_, POLLIN, 0}};
+    names_.watch(polled_);
+    pending_.watch(polled_);
+    const int timeout = names_.has_deadline() || pending_.has_deadline() ? kTick : -1;
+    if (::poll(polled_.data(), polled_.size(), timeout) < 0) return errno == EINTR;
+    if (polled_[1].revents != 0) return false;
     const Clock::time_point now = Clock::now();
     const Interruptions interruptions;
-    names.serve(polled, seconds(now));
-    pending.serve(polled, now);
-    if ((polled[0].revents & POLLIN) != 0) {
-      if (const std::optional<Call> call = listener.take()) calls.handle(*call, now);
-    } else if (polled[0].revents != 0) {
-      return;  // nobody is left
-    }
+    names_.serve(polled_, seconds(now));
+    pending_.serve(polled_, now);
+    if (polled_[0].revents == 0) return true;
+    if ((polled_[0].revents & POLLIN) == 0) return false;  // nobody is left who could call
+    if (const std::optional<Call> call = listener_.take()) calls_.handle(*call, now);
+    return true;
   }
-}
+
+ private:
+  int control_;
+  Fd proc_;
+  Listener listener_;
+  Egress egress_;
+  Reporter reporter_;
+  NameService names_;
+  PendingConnects pending_;
+  SocketCalls calls_;
+  std::vector<pollfd> polled_;
+};
 
 }  // namespace
 
 void run_supervisor(SupervisorEnds ends,
                     const std::vector<NetGrant>& grants,
                     const ResolveName& resolve) noexcept {
-  Received received;
-  if (!settle_in(ends) || !receive(ends, received)) ::_exit(1);
+  Supervision::Parts parts;
+  if (!settle_in(ends) || !receive(ends, parts.received)) ::_exit(1);
   ends.inlet.reset();
-  supervise(ends, std::move(received), grants, resolve);
+  const std::optional<std::uint64_t> host_network = own_network();
+  if (!host_network) ::_exit(1);  // the program's sockets could not be told from the host's
+  parts.host_network = *host_network;
+  parts.reports = std::move(ends.reports);
+  parts.control = ends.control.get();
+  Supervision supervision(std::move(parts), grants, resolve);
+  while (supervision.turn()) {
+  }
   ::_exit(0);
 }
 
