@@ -37,8 +37,8 @@ class Files {
   std::map<std::string, std::string> before_;  // name: what is known of it
 };
 
-/// A process with a secret in its memory, its environment and behind a descriptor; counts SIGURG.
-/// The caller counts its own.
+/// A process with a secret in its memory, its environment and behind a descriptor. SIGURG is
+/// blocked in it and in the caller, so that one that was sent is seen at the end.
 class Sleeper {
  public:
   void start(const std::string& folder);
@@ -47,8 +47,6 @@ class Sleeper {
   void end() const;
 
  private:
-  struct Seen;
-  Seen* seen_ = nullptr;  // a page shared with it
   pid_t pid_ = 0;
   int secret_fd_ = -1;
 };

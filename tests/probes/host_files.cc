@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -97,27 +98,28 @@ void Files::report(Harm& harm) const {
 // --- The process
 // ----------------------------------------------------------------------------------
 
-struct Sleeper::Seen {
-  volatile sig_atomic_t signals;
-};
-
 namespace {
-volatile sig_atomic_t* counter = nullptr;
-void count(int) {
-  *counter = *counter + 1;
-}
+
 alignas(4096) char memory[4096];  // each process has its own copy
+
+// A signal that is blocked stays pending, and so cannot be missed, nor be seen too early.
+bool is_pending(const std::string& status_path) {
+  std::ifstream status(status_path);
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("SigPnd:", 0) != 0 && line.rfind("ShdPnd:", 0) != 0) continue;
+    const unsigned long set = std::strtoul(line.c_str() + 7, nullptr, 16);
+    if ((set >> (SIGURG - 1) & 1U) != 0) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void Sleeper::start(const std::string& folder) {
-  seen_ = static_cast<Seen*>(
-      mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  if (seen_ == MAP_FAILED) fail("mmap");
-  counter = &seen_->signals;
-  struct sigaction counting = {};
-  counting.sa_handler = count;
-  counting.sa_flags = SA_RESTART;
-  check(sigaction(SIGURG, &counting, nullptr), "sigaction");  // this process's own count too
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGURG);
+  check(sigprocmask(SIG_BLOCK, &blocked, nullptr), "sigprocmask");
   secret_fd_ = static_cast<int>(
       check(open((folder + "/secret").c_str(), O_RDONLY | O_CLOEXEC), "open secret"));
   std::memcpy(memory, kSecret.data(), kSecret.size());
@@ -137,11 +139,13 @@ void Sleeper::tell(Facts& facts) const {
 }
 
 void Sleeper::report(Harm& harm) const {
-  if (seen_->signals != 0) harm.push_back("signalled " + std::to_string(seen_->signals) + " times");
+  if (is_pending("/proc/self/status")) harm.push_back("its parent was signalled");
   if (waitpid(pid_, nullptr, WNOHANG) != 0) {
     harm.push_back("the process was ended");
     return;
   }
+  if (is_pending("/proc/" + std::to_string(pid_) + "/status"))
+    harm.push_back("the process was signalled");
   rlimit limits = {};
   prlimit(pid_, RLIMIT_MSGQUEUE, nullptr, &limits);
   if (limits.rlim_cur == 123) harm.push_back("its limits were changed");

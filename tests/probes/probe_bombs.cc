@@ -163,6 +163,10 @@ Answer raise_file_limit() {
 }
 
 Answer descriptor_bomb() {
+  rlimit own = {};
+  getrlimit(RLIMIT_NOFILE, &own);
+  own.rlim_cur = own.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &own);
   const long limit = number("limit");
   for (long held = 0; held <= limit; ++held) {
     if (fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) < 0)

@@ -66,7 +66,9 @@ std::vector<std::string> with_facts(char** words, const Facts& facts) {
 }
 
 [[noreturn]] void become(std::vector<std::string> command) {
-  static_cast<void>(signal(SIGURG, SIG_DFL));
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
   std::vector<char*> argv;
   argv.reserve(command.size() + 1);
   for (std::string& word : command)

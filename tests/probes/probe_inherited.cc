@@ -126,7 +126,7 @@ Answer fd_send_descriptor() {
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
   header->cmsg_len = CMSG_LEN(sizeof(int));
-  *reinterpret_cast<int*>(CMSG_DATA(header)) = STDERR_FILENO;
+  *reinterpret_cast<int*>(CMSG_DATA(header)) = open("/", O_PATH | O_CLOEXEC);
   return by_result(sendmsg(fd(), &message, MSG_NOSIGNAL), "sendmsg SCM_RIGHTS");
 }
 

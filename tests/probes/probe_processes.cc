@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Attempts on processes that are not the program's own: one that holds a secret (param pid, its
 // secret's address in param address, a descriptor on a secret file in param secret_fd) and the one
-// that confines (param runner). Signals are SIGURG, which nobody minds who does not count it.
+// that confines (param runner). Signals are SIGURG, which nobody minds who does not wait for it.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -107,6 +107,10 @@ Answer through_its_cwd() {
 Answer through_its_descriptor() {
   return reads_secret(proc("fd") + "/" + param("secret_fd"));
 }
+Answer list_its_descriptors() {
+  DIR* folder = opendir(proc("fd").c_str());
+  return folder == nullptr ? refused("opendir " + proc("fd")) : reached("listed " + proc("fd"));
+}
 Answer see_in_proc() {
   const std::string path = "/proc/" + param("pid");
   return by_result(access(path.c_str(), F_OK), "access " + path);
@@ -130,8 +134,8 @@ Answer through_first_memory() {
   return by_result(open("/proc/1/mem", O_RDWR | O_CLOEXEC), "open /proc/1/mem");
 }
 Answer through_first_descriptors() {
-  DIR* folder = opendir("/proc/1/fd");
-  return folder == nullptr ? refused("opendir /proc/1/fd") : reached("listed /proc/1/fd");
+  char target[256];
+  return by_result(readlink("/proc/1/fd/0", target, sizeof target), "readlink /proc/1/fd/0");
 }
 Answer own_environment() {
   const char* value = std::getenv("AWS_SECRET_ACCESS_KEY");
@@ -264,6 +268,7 @@ constexpr Attempt kAttempts[] = {
     {"through_its_root", through_its_root},
     {"through_its_cwd", through_its_cwd},
     {"through_its_descriptor", through_its_descriptor},
+    {"list_its_descriptors", list_its_descriptors},
     {"see_in_proc", see_in_proc},
     {"read_first_environment", read_first_environment},
     {"read_parents_environment", read_parents_environment},
