@@ -12,12 +12,13 @@ namespace aegis::confine {
 namespace {
 
 constexpr std::size_t kMaxRunning = 16;
-constexpr std::size_t kMaxWaiters = 64;  // of one name
-constexpr int kMaxQueriesAtOnce = 32;    // then others have their turn
-constexpr Egress::Time kPatience{20};    // with the host's own resolver
-constexpr Egress::Time kFreshness{30};   // of what it said
-constexpr Egress::Time kOnePair{1};      // within which A and AAAA are one look-up
-constexpr std::size_t kMaxQuery = 1024;  // bytes; a longer one is cut, and so malformed
+constexpr std::size_t kMaxWaiters = 64;         // of one name
+constexpr int kMaxQueriesAtOnce = 32;           // then others have their turn
+constexpr Egress::Time kPatience{20};           // with the host's own resolver
+constexpr Egress::Time kFreshness{30};          // of what it said
+constexpr Egress::Time kFreshnessOfFailure{2};  // so that asking again costs no fork each time
+constexpr Egress::Time kOnePair{1};             // within which A and AAAA are one look-up
+constexpr std::size_t kMaxQuery = 1024;         // bytes; a longer one is cut, and so malformed
 
 }  // namespace
 
@@ -108,15 +109,12 @@ void NameService::look_up(std::size_t name, Waiter waiter, Egress::Time now) {
 
 void NameService::finish(Running& running, Egress::Time now) {
   const Resolved resolved = running.look_up.take();
-  if (resolved.outcome != Resolved::Outcome::found) {
-    const DnsCode code = resolved.outcome == Resolved::Outcome::no_such_name
-                             ? DnsCode::no_such_name
-                             : DnsCode::server_failure;
-    for (const Waiter& waiter : running.waiters)
-      send(encode_answer(waiter.query, code, {}), waiter.client);
-    return;
-  }
-  Cached fresh{now + kFreshness, egress_.admit(resolved.addresses)};
+  Cached fresh{now + kFreshness, DnsCode::no_error, egress_.admit(resolved.addresses)};
+  if (resolved.outcome == Resolved::Outcome::failed) fresh.code = DnsCode::server_failure;
+  // Also of a name of which nothing may be told: to the program there is no such host.
+  else if (fresh.addresses.empty())
+    fresh.code = DnsCode::no_such_name;
+  if (fresh.code != DnsCode::no_error) fresh.until = now + kFreshnessOfFailure;
   if (fresh.addresses.empty() && !resolved.addresses.empty()) {
     NetReport report;
     report.kind = NetReport::Kind::refused_answer;
@@ -134,12 +132,10 @@ void NameService::answer(const Waiter& waiter,
                          const Cached& cached,
                          std::size_t name,
                          Egress::Time now) {
-  // None that may be told: to the program there is no such host.
-  const DnsCode code = cached.addresses.empty() ? DnsCode::no_such_name : DnsCode::no_error;
   const std::vector<IpAddress> answers = pick_answers(waiter.query, cached.addresses);
   // Before the answer goes out: the connection may follow at once.
   egress_.remember(name, answers, now);
-  send(encode_answer(waiter.query, code, answers), waiter.client);
+  send(encode_answer(waiter.query, cached.code, answers), waiter.client);
 }
 
 void NameService::refuse_name(const Waiter& waiter, Egress::Time now) {

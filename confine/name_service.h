@@ -45,6 +45,7 @@ class NameService {
   };
   struct Cached {
     Egress::Time until = {};
+    DnsCode code = DnsCode::server_failure;
     std::vector<IpAddress> addresses = {};  // admitted
   };
   struct Refused {

@@ -79,8 +79,9 @@ bool settle_in(SupervisorEnds& ends) {
   ::setsid();
   set_signals();
   const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; ++fd)
-    ::dup2(null, fd);
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (null < 0 || ::dup2(null, fd) < 0) return false;
+  }
   for (Fd* each : {&ends.inlet, &ends.reports, &ends.control}) {
     // None of the three may stand where another is to go.
     Fd high(::fcntl(each->get(), F_DUPFD_CLOEXEC, kAbove));
