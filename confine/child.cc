@@ -17,6 +17,8 @@
 #include <utility>
 
 #include "confine/parts.h"
+#include "confine/resolve.h"
+#include "confine/supervisor.h"
 
 namespace aegis::confine {
 namespace {
@@ -28,7 +30,7 @@ struct StageText {
   Stage stage;
   std::string_view doing;
 };
-constexpr std::array<StageText, 24> kStages{{
+constexpr std::array<StageText, 25> kStages{{
     {Stage::clone, "make new namespaces"},
     {Stage::wait_for_parent, "wait for the owner"},
     {Stage::user_map, "map the user"},
@@ -51,6 +53,7 @@ constexpr std::array<StageText, 24> kStages{{
     {Stage::capabilities, "drop the capabilities"},
     {Stage::no_new_privs, "set no_new_privs"},
     {Stage::landlock, "enforce the Landlock ruleset"},
+    {Stage::supervision, "hand over the network's calls"},
     {Stage::seccomp, "load the seccomp filter"},
     {Stage::exec, "execute"},
 }};
@@ -91,6 +94,27 @@ bool make_socket(Channel& made) noexcept {
 pid_t clone_child(int flags) noexcept {
   return static_cast<pid_t>(
       ::syscall(SYS_clone, static_cast<long>(flags | SIGCHLD), 0L, 0L, 0L, 0L));
+}
+
+/// The process that connects for the program. Nothing of the child's exists yet that it could hold.
+bool start_supervisor(const std::vector<NetGrant>& grants,
+                      int reports,
+                      Channel& inlet,
+                      Fd& control) noexcept {
+  Channel control_ends;
+  if (!make_socket(inlet) || !make_socket(control_ends)) return false;
+  const pid_t pid = ::fork();
+  if (pid < 0) return false;
+  if (pid == 0) {
+    control_ends.ours.reset();
+    inlet.theirs.reset();
+    run_supervisor({std::move(inlet.ours), Fd(reports), std::move(control_ends.theirs)},
+                   grants,
+                   resolve_by_system);
+  }
+  inlet.ours.reset();
+  control = std::move(control_ends.ours);
+  return true;
 }
 
 /// The whole of what the child says: the last word counts, and only the end of the pipe after
@@ -156,13 +180,19 @@ std::optional<Child> Child::start(const Prepared& prepared, const Stdio& stdio, 
   const Prepared::Parts& parts = prepared.parts();
   failed = {};
   failed.stage = Stage::clone;
+  Channel inlet;
+  Fd supervisor_control;
   Channel set_up;
   Channel control;
-  if (!make_pipe(set_up) || !make_socket(control)) {
+  const bool is_supervised = parts.spec.network == Network::granted;
+  if ((is_supervised &&
+       !start_supervisor(parts.spec.net, stdio.net_reports, inlet, supervisor_control)) ||
+      !make_pipe(set_up) || !make_socket(control)) {
     failed.code = errno;
     return std::nullopt;
   }
-  const ChildEnds ends{stdio, set_up.theirs.get(), control.theirs.get(), ::getpid()};
+  const ChildEnds ends{
+      stdio, set_up.theirs.get(), control.theirs.get(), inlet.theirs.get(), ::getpid()};
   const Tier tier = parts.spec.tier;
   int flags = 0;
   if (tier == Tier::full) {
@@ -183,7 +213,9 @@ std::optional<Child> Child::start(const Prepared& prepared, const Stdio& stdio, 
   Child child(tier, pid);
   set_up.theirs.reset();
   control.theirs.reset();
+  inlet.theirs.reset();
   child.control_ = std::move(control.ours);
+  child.supervisor_control_ = std::move(supervisor_control);
   // pidfd_open(2), Linux 5.3: not reaped, so the number is still this child's.
   child.end_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!await_exec(set_up.ours.get(), failed, child.enforced_)) return std::nullopt;
@@ -194,6 +226,7 @@ Child::Child(Child&& other) noexcept
     : tier_(other.tier_),
       pid_(std::exchange(other.pid_, -1)),
       control_(std::move(other.control_)),
+      supervisor_control_(std::move(other.supervisor_control_)),
       end_(std::move(other.end_)),
       enforced_(other.enforced_) {}
 

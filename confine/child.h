@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "confine/bounds.h"
+#include "confine/egress.h"
 #include "confine/fd.h"
 #include "confine/grants.h"
 #include "confine/limits.h"
@@ -34,6 +35,7 @@ struct Spec {
   std::vector<std::string> self_bound = {};  // folders in writable grants that cannot be renamed
   std::vector<std::string> read_only = {};   // in writable grants; after the self-bound ones
   Network network = Network::none;
+  std::vector<NetGrant> net = {};  // with Network::granted
   Bounds bounds = {};
 };
 
@@ -61,6 +63,7 @@ enum class Stage : std::uint8_t {
   capabilities,
   no_new_privs,
   landlock,
+  supervision,
   seccomp,
   exec,
 };
@@ -75,11 +78,12 @@ struct SetUp {
   std::int32_t code = 0;  // errno
 };
 
-/// The pipes' ends that become the program's 0, 1 and 2.
+/// The pipes' ends that become the program's 0, 1 and 2, and where reports of the network go.
 struct Stdio {
   int input = -1;
   int output = -1;
   int errors = -1;
+  int net_reports = -1;  // SupervisorEnds::reports; with Network::granted
 };
 
 /// What was enforced; exists only once the program runs.
@@ -117,7 +121,9 @@ class Prepared {
 class Child {
  public:
   /// Starts the program and waits until it runs or cannot. The caller has one thread. Does not
-  /// allocate after the fork. `failed` is what failed, for describe_failure().
+  /// allocate after the fork. `failed` is what failed, for describe_failure(). With
+  /// Network::granted it forks the supervisor too (supervisor.h), which the caller may have to
+  /// reap.
   static std::optional<Child> start(const Prepared& prepared, const Stdio& stdio, SetUp& failed);
 
   Child(Child&& other) noexcept;
@@ -145,7 +151,8 @@ class Child {
   Child(Tier tier, pid_t pid) : tier_(tier), pid_(pid) {}
   Tier tier_;
   pid_t pid_;
-  Fd control_;  // its closing, however this process ends, ends the first process
+  Fd control_;             // its closing, however this process ends, ends the first process
+  Fd supervisor_control_;  // likewise of the network's supervisor, when there is one
   Fd end_;
   Enforced enforced_;
 };

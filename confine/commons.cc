@@ -37,7 +37,6 @@ constexpr Common kCommons[] = {
     // Locks of python's multiprocessing are files there. Private in tier full only.
     {"/dev/shm", In::both, kReadWrite, Ruleset::Kind::directory},
     {"/dev/pts", In::full, kReadWrite, Ruleset::Kind::device},
-    {"/dev/ptmx", In::full, kReadWrite, Ruleset::Kind::device},
     {"/tmp", In::full, kAll, Ruleset::Kind::directory},  // npx runs what it has unpacked there
     {"/run", In::full, kRead, Ruleset::Kind::directory},
     // Made for the sandbox in tier full; the few of the host that name resolution reads otherwise.

@@ -12,6 +12,7 @@
 
 #include <cerrno>
 
+#include "confine/net_child.h"
 #include "confine/parts.h"
 #include "confine/process.h"
 
@@ -78,10 +79,23 @@ bool reap(pid_t program, int control) noexcept {
   }
 }
 
-SetUp set_up(const Prepared::Parts& parts) noexcept {
+/// The resolver's place in the new network namespace, handed out while this is still capable.
+int open_network(int inlet) noexcept {
+  if (const int code = raise_loopback()) return code;
+  int resolver = -1;
+  if (const int code = open_resolver_socket(&resolver)) return code;
+  const int code = send_fd(inlet, resolver, kResolverTag);
+  ::close(resolver);
+  return code;
+}
+
+SetUp set_up(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
   if (const int code = map_user(parts)) return failed(Stage::user_map, code);
   SetUp done = parts.root->build();
   if (done.code != 0) return done;
+  if (parts.spec.network == Network::granted) {
+    if (const int code = open_network(ends.inlet)) return failed(Stage::network, code);
+  }
   done.process_bound = bound_processes(parts.spec.bounds);
   if (done.process_bound == ProcessBound::none) return failed(Stage::process_bound, EOPNOTSUPP);
   const SetUp sealed = RootPlan::seal_proc();
@@ -98,7 +112,7 @@ void run_init(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
   ::prctl(PR_SET_NAME, "aegis-init");
   const int signals = watch_signals();
   if (signals < 0) give_up(ends, failed(Stage::session, errno));
-  const SetUp done = set_up(parts);
+  const SetUp done = set_up(parts, ends);
   if (done.code != 0) give_up(ends, done);
   static_cast<void>(!::write(ends.set_up, &done, sizeof done));
   const pid_t program = ::fork();

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include <string_view>
+
 #include "confine/bounds.h"
 
 namespace aegis::confine {
@@ -24,6 +26,21 @@ enum class ProcessBound : unsigned char {
 /// (RESERVED_PIDS, kernel/pid.c). So a namespace that is to hold n processes at any time has
 /// n + 300 numbers, and can hold up to that many while it is young.
 inline constexpr std::uint64_t kReservedPids = 300;
+
+/// As the record names it.
+constexpr std::string_view to_string(ProcessBound bound) {
+  switch (bound) {
+    case ProcessBound::none:
+      return "none";
+    case ProcessBound::rlimit:
+      return "rlimit";
+    case ProcessBound::pid_namespace:
+      return "pid_namespace";
+    case ProcessBound::cgroup:
+      return "cgroup";
+  }
+  return {};
+}
 
 /// Sets every rlimit of `bounds` on the calling process, soft and hard, and RLIMIT_CORE to 0; of
 /// the processor time the hard one is a second more, so that SIGXCPU tells why the program ended. A

@@ -32,6 +32,7 @@ struct ChildEnds {
   Stdio stdio;
   int set_up = -1;   // SetUp is written here; nobody holds it once the program runs
   int control = -1;  // the first process's end: its peer's closing is the owner's end
+  int inlet = -1;    // SupervisorEnds::inlet's other end; with Network::granted
   pid_t owner = -1;  // the process that started all this
 };
 

@@ -13,6 +13,7 @@
 #include <cerrno>
 
 #include "confine/commons.h"
+#include "confine/net_child.h"
 #include "confine/parts.h"
 #include "confine/process.h"
 
@@ -31,11 +32,25 @@ int take_stdio(const Stdio& stdio) noexcept {
   return ::close_range(kFirstOwnFd, ~0U, CLOSE_RANGE_CLOEXEC) == 0 ? 0 : errno;
 }
 
+/// Connecting is the supervisor's from here on. Landlock has taken it from this process before, so
+/// that nothing which the supervisor lets go on can be turned into another connection.
+int hand_over_calls(int inlet) noexcept {
+  int listener = -1;
+  if (const int code = load_listener(&listener)) return code;
+  const int code = send_fd(inlet, listener, kListenerTag);
+  ::close(listener);
+  return code;
+}
+
 /// Landlock, seccomp, exec. From here on nothing can be undone.
 SetUp lock_up_and_run(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
   SetUp report;
   report.stage = Stage::landlock;
   if ((report.code = parts.ruleset.enforce()) != 0) return report;
+  if (parts.spec.network == Network::granted) {
+    report.stage = Stage::supervision;
+    if ((report.code = hand_over_calls(ends.inlet)) != 0) return report;
+  }
   report.stage = Stage::seccomp;
   if ((report.code = parts.filter.load()) != 0) return report;
   // The owner believes in the program only after this, and only when nothing follows but the end of

@@ -5,11 +5,9 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <ctime>
 #include <memory>
@@ -18,6 +16,8 @@
 
 #include "audit/chain.h"
 #include "wrap/audit_file.h"
+#include "wrap/confinement.h"
+#include "wrap/exit_codes.h"
 #include "wrap/key_file.h"
 #include "wrap/log.h"
 #include "wrap/places.h"
@@ -25,6 +25,7 @@
 #include "wrap/randomness.h"
 #include "wrap/server.h"
 #include "wrap/session.h"
+#include "wrap/signals.h"
 
 namespace aegis::wrap {
 namespace {
@@ -34,44 +35,9 @@ using confine::Error;
 using confine::Fd;
 using confine::Result;
 
-constexpr int kAegisFailed = 125;
-constexpr int kCannotExecute = 126;
-constexpr int kNotFound = 127;
-
 int fail(const Error& error) {
   log("wrap: " + confine::describe(error));
   return kAegisFailed;
-}
-
-/// Descriptors 0 to 2 that the client left closed would be given to the next file that is opened.
-Result<void> fill_stdio() {
-  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
-    if (::fcntl(fd, F_GETFD) >= 0) continue;
-    const int opened =
-        ::open("/dev/null", O_RDWR);  // NOLINT(android-cloexec-open): becomes 0, 1 or 2
-    if (opened != fd) return errno_error("open", "/dev/null");
-  }
-  return {};
-}
-
-/// SIGPIPE and SIGXFSZ become errors of the call. SIGCHLD must not be ignored, or the keeper could
-/// not be waited for.
-Result<Fd> take_signals() {
-  struct sigaction ignore = {};
-  ignore.sa_handler = SIG_IGN;
-  ::sigaction(SIGPIPE, &ignore, nullptr);
-  ::sigaction(SIGXFSZ, &ignore, nullptr);
-  struct sigaction standard = {};
-  standard.sa_handler = SIG_DFL;
-  ::sigaction(SIGCHLD, &standard, nullptr);
-  sigset_t handled;
-  ::sigemptyset(&handled);
-  for (const int number : {SIGTERM, SIGINT, SIGHUP})
-    ::sigaddset(&handled, number);
-  if (::sigprocmask(SIG_BLOCK, &handled, nullptr) != 0) return errno_error("block signals");
-  Fd fd(::signalfd(-1, &handled, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd.is_open()) return errno_error("make a signalfd");
-  return fd;
 }
 
 /// Reads a policy and says what is wrong with it; nothing when it cannot be used.
@@ -133,14 +99,35 @@ int report_unstarted(const Error& error, const std::string& program) {
   return is_missing ? kNotFound : kCannotExecute;
 }
 
+/// What no confined server may reach.
+Kept kept_from(const InterposeOptions& options) {
+  Kept kept{options.signing_key, options.audit, options.policy};
+  if (auto key = default_key_path(); key && !kept.key) kept.key = std::move(key).value();
+  if (auto folder = default_record_folder(); folder && !kept.record)
+    kept.record = std::move(folder).value();
+  return kept;
+}
+
 /// All that lives as long as the session.
 struct Wrapped {
   const InterposeOptions& options;
   std::string program;
   std::optional<policy::Policy> policy;
   LoopOptions loop;
+  std::optional<Confinement> confinement;
   Server server;
 };
+
+/// What kept a confined server from running: its program, or a layer that could not be had.
+int report_unconfined(const Confinement& confinement, const confine::SetUp& failed) {
+  if (failed.stage == confine::Stage::exec) {
+    log("wrap: " + confine::describe_failure(failed, confinement.spec()));
+    return failed.code == ENOENT ? kNotFound : kCannotExecute;
+  }
+  log("wrap: confining the server: " + confinement.describe_failure(failed) +
+      "; the server was not started");
+  return kAegisFailed;
+}
 
 int run_session(Wrapped wrapped, OpenedKey key, AuditFile& record) {
   const InterposeOptions& options = wrapped.options;
@@ -158,16 +145,21 @@ int run_session(Wrapped wrapped, OpenedKey key, AuditFile& record) {
                    .argv_digest = digest_of(options.command),
                    .policy_set_hash = {},
                    .recovered = record.recovered()};
+  if (started && wrapped.confinement)
+    open.confinement = &wrapped.confinement->record(started.value());
   if (wrapped.policy)
     open.policy_set_hash = audit::PolicySetHash::of(wrapped.policy->canonical_form());
   chain.open(open, wall_clock());
 
-  Session session({options.refuse_as, options.role}, chain, randomness);
+  const audit::Grant* grant = open.confinement != nullptr ? &open.confinement->grant : nullptr;
+  Session session({options.refuse_as, options.role, grant}, chain, randomness);
   if (!started) {
     session.seal({Ending::not_started, Ending::not_started}, {0, wall_clock()});
     if (record.commit(AuditFile::Force::synced) != AuditFile::Committed::ok) {
       log("wrap: recording: " + confine::describe(record.error()));
     }
+    if (wrapped.confinement)
+      return report_unconfined(*wrapped.confinement, wrapped.server.failed_set_up());
     return report_unstarted(started.error(), wrapped.program);
   }
   if (wrapped.policy) {
@@ -183,18 +175,31 @@ int run_session(Wrapped wrapped, OpenedKey key, AuditFile& record) {
     };
   }
   log("wrap: recording to " + record.path() + " (durability " +
-      std::string(to_string(options.durability)) + "); policy: " + policy_text + "; not confined");
-  return Loop({session, record, wrapped.server}, std::move(wrapped.loop)).run();
+      std::string(to_string(options.durability)) + "); policy: " + policy_text + "; " +
+      (wrapped.confinement ? "confined: " + wrapped.confinement->describe() : "not confined"));
+  if (wrapped.confinement) {
+    for (const std::string& caveat : wrapped.confinement->caveats())
+      log("wrap: tier landlock: " + caveat);
+  }
+  if (!wrapped.confinement)
+    return Loop({session, record, wrapped.server}, std::move(wrapped.loop)).run();
+  const Confinement::Note note = [&session](const std::string& sentence) {
+    log("confine: " + sentence);
+    session.note_refusal(sentence);
+  };
+  wrapped.loop.watches = wrapped.confinement->watches(wrapped.server.net_reports().get(), note);
+  const int exit_code = Loop({session, record, wrapped.server}, std::move(wrapped.loop)).run();
+  wrapped.confinement->finish(note);
+  return exit_code;
 }
 
 }  // namespace
 
 int interpose(const InterposeOptions& options) {
-  if (const auto filled = fill_stdio(); !filled) return fail(filled.error());
   auto program = find_program(options.command.front());
   if (!program) {
     log("wrap: " + confine::describe(program.error()));
-    return program.error().code == ENOENT ? kNotFound : kCannotExecute;
+    return exit_code_of_failure(program.error());
   }
   std::optional<policy::Policy> policy;
   if (options.policy) {
@@ -215,7 +220,19 @@ int interpose(const InterposeOptions& options) {
   if (!signals) return fail(signals.error());
   loop.signals = std::move(signals).value();
 
-  auto server = Server::prepare(options.command);
+  std::optional<Confinement> confinement;
+  if (options.confine) {
+    loop.max_output = options.confine->bounds.output;
+    auto prepared = Confinement::prepare(*options.confine, options.command, kept_from(options));
+    if (!prepared) {
+      fail(prepared.error());
+      return exit_code_of_failure(prepared.error());
+    }
+    confinement.emplace(std::move(prepared).value());
+    if (const auto watching = confinement->start_watching(); !watching)
+      return fail(watching.error());
+  }
+  auto server = Server::prepare(options.command, confinement ? &confinement->prepared() : nullptr);
   if (!server) return fail(server.error());
   // From here on the key is in this process: no other of the same user may look into it (ptrace(2),
   // proc(5)).
@@ -234,6 +251,7 @@ int interpose(const InterposeOptions& options) {
                       std::move(program).value(),
                       std::move(policy),
                       std::move(loop),
+                      std::move(confinement),
                       std::move(server).value()},
                      std::move(key).value(),
                      **record);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mcp/refusal.h"
+#include "wrap/confine_flags.h"
 #include "wrap/limits.h"
 #include "wrap/loop.h"
 
@@ -27,7 +28,8 @@ struct InterposeOptions {
   std::chrono::milliseconds grace = kDefaultGrace;
   std::optional<std::string> stderr_log = {};
   StrictStdout strict_stdout = StrictStdout::no;
-  std::vector<std::string> command;  // at least one word
+  std::optional<ConfineRequest> confine = {};  // nothing: the server is not confined
+  std::vector<std::string> command;            // at least one word
 };
 
 /// Returns the exit code: the server's own, 128 + n for its signal or ours, 125 when aegis failed,

@@ -69,13 +69,16 @@ void let_go(KeeperEnds& ends) noexcept {
   ends.input.reset();
   ends.output.reset();
   ends.errors.reset();
+  ends.net_reports.reset();
 }
 
 /// The same for a confined one: what was enforced goes along.
 void start_confined(KeeperEnds& ends, const confine::Prepared& prepared, Running& running) {
   KeeperReport said{KeeperReport::Kind::executed, 0};
   auto started = confine::Child::start(
-      prepared, {ends.input.get(), ends.output.get(), ends.errors.get()}, said.set_up);
+      prepared,
+      {ends.input.get(), ends.output.get(), ends.errors.get(), ends.net_reports.get()},
+      said.set_up);
   let_go(ends);
   if (started) {
     running.sandbox.emplace(std::move(*started));
@@ -201,6 +204,7 @@ void settle_in(const KeeperEnds& ends, const KeeperProgram& program) noexcept {
                           ends.output.get(),
                           ends.errors.get(),
                           ends.control.get(),
+                          ends.net_reports.get(),
                           ruleset});
 }
 

@@ -42,6 +42,7 @@ struct KeeperEnds {
   confine::Fd output;
   confine::Fd errors;
   confine::Fd control;
+  confine::Fd net_reports;  // open for a confined server with network grants
 };
 
 /// What it is to run: one of the two, which outlives the call.

@@ -14,14 +14,13 @@
 #include <ctime>
 #include <utility>
 
+#include "wrap/exit_codes.h"
 #include "wrap/limits.h"
 #include "wrap/log.h"
 
 namespace aegis::wrap {
 namespace {
 
-constexpr int kSignalBase = 128;  // a shell's exit code for a death by signal
-constexpr int kAegisFailed = 125;
 constexpr std::size_t kOwnWatched = 8;  // descriptors of the loop itself
 constexpr std::uint64_t kNanosecondsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kNanosecondsPerMillisecond = 1'000'000;
@@ -97,7 +96,7 @@ void Loop::take_in(const Ready& ready) {
   if (ready.server_errors != 0) read_errors();
   for (std::size_t i = 0; kOwnWatched + i < watched_.size(); ++i) {
     if (watched_[kOwnWatched + i].revents == 0) continue;
-    if (const auto ending = options_.watches[i].on_ready(session_)) enforce(*ending);
+    if (const auto ending = options_.watches[i].on_ready()) enforce(*ending);
   }
 }
 

@@ -20,6 +20,7 @@
 #include "wrap/server.h"
 #include "wrap/session.h"
 #include "wrap/stdio.h"
+#include "wrap/watch.h"
 
 namespace aegis::wrap {
 
@@ -36,12 +37,6 @@ struct LoopParts {
   Session& session;
   AuditFile& record;
   Server& server;
-};
-
-/// Something else that may happen while the loop waits. It says so when the server must end for it.
-struct Watch {
-  int fd;  // readable when it has happened; its owner outlives the loop
-  std::function<std::optional<Ending>(Session& session)> on_ready;
 };
 
 struct LoopOptions {

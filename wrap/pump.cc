@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "wrap/exit_codes.h"
 #include "wrap/limits.h"
 #include "wrap/log.h"
 #include "wrap/stdio.h"
@@ -21,10 +22,7 @@
 namespace aegis::wrap {
 namespace {
 
-constexpr int kSignalBase = 128;
-constexpr int kAegisFailed = 125;
 constexpr std::size_t kBuffer = 65'536;
-constexpr std::chrono::seconds kPatience{5};  // between SIGTERM and SIGKILL
 
 /// One way, with what was read and not yet written.
 class Channel {
@@ -98,7 +96,7 @@ class Pump {
     server_.wait_for_keeper(kKeeperWait);
     if (stop_signal_) return kSignalBase + *stop_signal_;
     if (!ended_->wait_status) {
-      if (!is_flooded_)
+      if (!is_ended_by_us_)
         log("confine: the sandbox was killed before it could tell how the command ended");
       return kAegisFailed;
     }
@@ -107,14 +105,17 @@ class Pump {
 
  private:
   void turn() {
-    std::array<pollfd, 8> watched{input_.reading(),
-                                  input_.writing(),
-                                  output_.reading(),
-                                  output_.writing(),
-                                  errors_.reading(),
-                                  errors_.writing(),
-                                  pollfd{options_.signals.get(), POLLIN, 0},
-                                  pollfd{ended_ ? -1 : server_.control_fd(), POLLIN, 0}};
+    std::vector<pollfd> watched{input_.reading(),
+                                input_.writing(),
+                                output_.reading(),
+                                output_.writing(),
+                                errors_.reading(),
+                                errors_.writing(),
+                                pollfd{options_.signals.get(), POLLIN, 0},
+                                pollfd{ended_ ? -1 : server_.control_fd(), POLLIN, 0}};
+    const std::size_t own = watched.size();
+    for (const Watch& watch : options_.watches)
+      watched.push_back({watch.fd, POLLIN, 0});
     if (::poll(watched.data(), watched.size(), timeout_ms()) == 0) server_.kill();
     input_.move(watched[0].revents, watched[1].revents);
     output_.move(watched[2].revents, watched[3].revents);
@@ -122,6 +123,9 @@ class Pump {
     check_output();
     if (watched[6].revents != 0) on_signal();
     if (watched[7].revents != 0) on_end();
+    for (std::size_t i = 0; i < options_.watches.size(); ++i) {
+      if (watched[own + i].revents != 0 && options_.watches[i].on_ready()) end_for_cause();
+    }
   }
 
   [[nodiscard]] int timeout_ms() const {
@@ -132,11 +136,16 @@ class Pump {
   }
 
   void check_output() {
-    if (!options_.max_output || is_flooded_) return;
+    if (!options_.max_output || is_ended_by_us_) return;
     if (output_.total() + errors_.total() <= *options_.max_output) return;
-    is_flooded_ = true;
     log("confine: the command wrote more than --max-output " +
         std::to_string(*options_.max_output) + " bytes and was ended");
+    end_for_cause();
+  }
+
+  /// The user has been told why.
+  void end_for_cause() {
+    is_ended_by_us_ = true;
     server_.kill();
   }
 
@@ -146,7 +155,7 @@ class Pump {
       if (stop_signal_) server_.kill();
       stop_signal_ = static_cast<int>(signal.ssi_signo);
       server_.terminate();
-      kill_at_ = std::chrono::steady_clock::now() + kPatience;
+      kill_at_ = std::chrono::steady_clock::now() + kKillDelay;
     }
   }
 
@@ -167,7 +176,7 @@ class Pump {
   std::optional<Server::Ended> ended_;
   std::optional<int> stop_signal_;
   std::optional<std::chrono::steady_clock::time_point> kill_at_;
-  bool is_flooded_ = false;
+  bool is_ended_by_us_ = false;
 };
 
 }  // namespace

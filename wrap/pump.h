@@ -5,15 +5,18 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "confine/fd.h"
 #include "wrap/server.h"
+#include "wrap/watch.h"
 
 namespace aegis::wrap {
 
 struct PumpOptions {
   confine::Fd signals;                           // signalfd of SIGTERM, SIGINT and SIGHUP
   std::optional<std::uint64_t> max_output = {};  // bytes of stdout and stderr together
+  std::vector<Watch> watches = {};
 };
 
 /// `server` has been started. Returns the exit code: the command's own, 128 + n for its signal or

@@ -62,7 +62,16 @@ Result<Server> Server::prepare(const std::vector<std::string>& argv,
   KeeperEnds ends{std::move(input.read_end),
                   std::move(output.write_end),
                   std::move(errors.write_end),
-                  Fd(control[1])};
+                  Fd(control[1]),
+                  {}};
+  Fd net_reports;
+  if (confined != nullptr && confined->spec().network == confine::Network::granted) {
+    int reports[2];
+    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, reports) != 0)
+      return errno_error("make a socket pair");
+    net_reports = Fd(reports[0]);
+    ends.net_reports = Fd(reports[1]);
+  }
   std::vector<std::string> words = argv;
   std::vector<char*> pointers;
   pointers.reserve(words.size() + 1);
@@ -80,6 +89,7 @@ Result<Server> Server::prepare(const std::vector<std::string>& argv,
   server.input_ = std::move(input.write_end);
   server.output_ = std::move(output.read_end);
   server.errors_ = std::move(errors.read_end);
+  server.net_reports_ = std::move(net_reports);
   return server;
 }
 
@@ -89,6 +99,7 @@ Server::Server(Server&& other) noexcept
       input_(std::move(other.input_)),
       output_(std::move(other.output_)),
       errors_(std::move(other.errors_)),
+      net_reports_(std::move(other.net_reports_)),
       failed_set_up_(other.failed_set_up_) {}
 
 Server::~Server() {
@@ -153,12 +164,6 @@ bool Server::wait_for_keeper(std::chrono::milliseconds most) {
   }
   keeper_ = -1;  // it goes on by itself, and init reaps it
   return false;
-}
-
-int exit_code_of(int wait_status) {
-  constexpr int kSignalBase = 128;
-  if (WIFEXITED(wait_status)) return WEXITSTATUS(wait_status);
-  return kSignalBase + WTERMSIG(wait_status);
 }
 
 Result<std::string> find_program(const std::string& command) {

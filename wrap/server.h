@@ -41,6 +41,9 @@ class Server {
   confine::Fd& input() { return input_; }
   confine::Fd& output() { return output_; }
   confine::Fd& errors() { return errors_; }
+  /// Where a confined server's supervisor reports (confine/net_report.h); open only when there is
+  /// one.
+  [[nodiscard]] const confine::Fd& net_reports() const { return net_reports_; }
   /// Readable when next_report has something to say.
   [[nodiscard]] int control_fd() const { return control_.get(); }
 
@@ -66,11 +69,9 @@ class Server {
   confine::Fd input_;
   confine::Fd output_;
   confine::Fd errors_;
+  confine::Fd net_reports_;
   confine::SetUp failed_set_up_ = {};
 };
-
-/// What a shell would make of a wait status: the exit code, or 128 + the signal's number.
-int exit_code_of(int wait_status);
 
 /// The file that execvp(3) would run for `command`: itself when it holds a '/', else the first in
 /// PATH. An error says 127 (ENOENT) or 126 (anything else) by its code, and names the PATH that was

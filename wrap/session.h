@@ -56,6 +56,7 @@ enum class Ending : std::uint8_t {
   stopped,          // a signal told aegis to stop
   output_exceeded,  // a confined server's --max-output
   disk_floor,       // the workspace's file system is nearly full
+  guard_lost,       // configuration files of the workspace can no longer be kept from it
 };
 
 class Session {

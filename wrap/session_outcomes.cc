@@ -42,6 +42,9 @@ EndingWords words_of(Ending ending) {
       return {"output", "child wrote more than --max-output"};
     case Ending::disk_floor:
       return {"disk", "the workspace's file system is nearly full"};
+    case Ending::guard_lost:
+      return {"child ended: its workspace's configuration files could not be guarded",
+              "guard of configuration files lost"};
   }
   return {};
 }

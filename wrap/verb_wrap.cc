@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // `aegis wrap`: its flags. What they do is interpose.h's.
-#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "wrap/confine_flags.h"
+#include "wrap/confinement.h"
+#include "wrap/exit_codes.h"
 #include "wrap/interpose.h"
+#include "wrap/size.h"
 #include "wrap/verbs.h"
 
 namespace aegis::wrap {
 namespace {
 
-constexpr int kAegisFailed = 125;
 constexpr std::uint64_t kLongestGraceSeconds = 86'400;  // a day
 constexpr std::size_t kLongestRole = 1024;              // bytes; the record's limit for a name
 
@@ -23,27 +26,6 @@ constexpr VerbText kText{"wrap",
                          "  aegis wrap -- npx -y @modelcontextprotocol/server-filesystem ~/notes\n"
                          "  aegis wrap --policy policy.yaml -- node server.js"};
 
-/// Bytes, or with one of the suffixes KiB, MiB, GiB. Nothing when it is neither or out of range.
-std::optional<std::size_t> parse_size(std::string_view text) {
-  std::uint64_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{} || rest == text.data()) return std::nullopt;
-  const std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
-  unsigned shift = 0;
-  if (suffix == "KiB") {
-    shift = 10;
-  } else if (suffix == "MiB") {
-    shift = 20;
-  } else if (suffix == "GiB") {
-    shift = 30;
-  } else if (!suffix.empty()) {
-    return std::nullopt;
-  }
-  if (number == 0 || number > (kLargestMaxFrame >> shift)) return std::nullopt;
-  return static_cast<std::size_t>(number << shift);
-}
-
 }  // namespace
 
 int verb_wrap(const Arguments& arguments) {
@@ -53,6 +35,7 @@ int verb_wrap(const Arguments& arguments) {
   std::optional<std::string> max_frame;
   std::uint64_t grace_seconds = 5;
   bool is_strict = false;
+  bool is_confined = false;
 
   Flags flags(kText, {Operands::command, kAegisFailed});
   flags.add_text({"--audit",
@@ -94,10 +77,17 @@ int verb_wrap(const Arguments& arguments) {
   flags.add_switch(
       {"--strict-stdout", "", "lines of the server's stdout that are no JSON go to stderr"},
       is_strict);
+  flags.add_switch({"--confine",
+                    "",
+                    "the server reaches what it was granted and nothing else; the flags below "
+                    "belong to it"},
+                   is_confined);
+  ConfineFlags confine_flags;
+  confine_flags.add_to(flags);
   if (const auto exit_code = flags.parse(arguments)) return *exit_code;
 
   if (max_frame) {
-    const auto size = parse_size(*max_frame);
+    const auto size = parse_size(*max_frame, {1, kLargestMaxFrame});
     if (!size) {
       return flags.usage_error(
           "--max-frame: '" + *max_frame +
@@ -107,6 +97,15 @@ int verb_wrap(const Arguments& arguments) {
   }
   if (options.role && (options.role->empty() || options.role->size() > kLongestRole)) {
     return flags.usage_error("--role: a name of 1 to 1024 bytes is expected");
+  }
+  if (!is_confined) {
+    if (const auto flag = confine_flags.first_given())
+      return flags.usage_error(std::string(*flag) + ": it does nothing without --confine");
+  } else {
+    auto request = confine_flags.request();
+    if (!request) return flags.usage_error(confine::describe(request.error()));
+    if (request->is_profile_shown) return show_profile(*request, *arguments.command);
+    options.confine.emplace(std::move(request).value());
   }
   options.refuse_as = refuse_as == "result" ? mcp::RefuseAs::result : mcp::RefuseAs::error;
   options.durability = durability == "call"      ? Durability::call

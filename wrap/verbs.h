@@ -12,5 +12,6 @@ int verb_keygen(const Arguments& arguments);
 int verb_verify(const Arguments& arguments);
 int verb_key(const Arguments& arguments);
 int verb_recheck(const Arguments& arguments);
+int verb_confine(const Arguments& arguments);
 
 }  // namespace aegis::wrap

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// What is watched while a confined program runs: the configuration files of the folders it may
+// write, the room on their disks, and what its network's supervisor tells.
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <utility>
+
+#include "confine/net_report.h"
+#include "confine/space.h"
+#include "wrap/confinement.h"
+#include "wrap/log.h"
+#include "wrap/places.h"
+
+namespace aegis::wrap {
+namespace {
+
+using confine::Fd;
+using confine::Result;
+
+/// ~/.local/state/aegis/quarantine/<UTC time>-<pid>; made when it is needed.
+Result<std::string> quarantine_folder() {
+  const std::string home = AEGIS_TRY(home_folder());
+  const std::time_t now = ::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  std::array<char, 32> text{};
+  const std::size_t size = std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &utc);
+  return home + "/.local/state/aegis/quarantine/" + std::string(text.data(), size) + "-" +
+         std::to_string(::getpid());
+}
+
+Result<Fd> make_space_timer() {
+  Fd timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  const itimerspec every_second{{1, 0}, {1, 0}};
+  if (!timer.is_open() || ::timerfd_settime(timer.get(), 0, &every_second, nullptr) != 0)
+    return confine::errno_error("make a timer");
+  return timer;
+}
+
+/// All that the supervisor has said by now.
+void read_reports(int fd, const Confinement::Note& note) {
+  std::array<std::byte, sizeof(confine::NetReport)> datagram;
+  for (;;) {
+    const ssize_t size = ::recv(fd, datagram.data(), datagram.size(), MSG_DONTWAIT);
+    if (size <= 0) return;
+    const auto report =
+        confine::decode_net_report({datagram.data(), static_cast<std::size_t>(size)});
+    if (!report) continue;
+    if (report->lost > 0) note(std::to_string(report->lost) + " reports of the network were lost");
+    if (report->kind != confine::NetReport::Kind::connected) note(confine::describe(*report));
+  }
+}
+
+}  // namespace
+
+Result<void> Confinement::plan_guards(const ConfineRequest& request, confine::Spec& spec) {
+  if (request.config_write == ConfineRequest::ConfigWrite::allowed) return {};
+  for (const confine::PathGrant& each : spec.paths.paths) {
+    if (!each.rights.may_write || !each.is_directory) continue;
+    confine::GuardPlan plan = AEGIS_TRY(confine::plan_guard({each.path, spec.home}));
+    for (const std::string& note : plan.notes)
+      log("confine: " + note);
+    if (spec.tier == confine::Tier::full) {
+      for (std::string& path : plan.self_bound_paths())
+        spec.self_bound.push_back(std::move(path));
+      for (std::string& path : plan.read_only_paths())
+        spec.read_only.push_back(std::move(path));
+    }
+    plans_.push_back(std::move(plan));
+  }
+  return {};
+}
+
+Result<void> Confinement::start_watching() {
+  if (plans_.empty()) return {};
+  const std::string quarantine = AEGIS_TRY(quarantine_folder());
+  for (confine::GuardPlan& plan : plans_)
+    guards_.push_back(AEGIS_TRY(confine::GuardWatch::start(std::move(plan), quarantine)));
+  plans_.clear();
+  space_timer_ = AEGIS_TRY(make_space_timer());
+  return {};
+}
+
+std::optional<Ending> Confinement::look_after(confine::GuardWatch& guard, const Note& note) {
+  bool is_lost = false;
+  for (const confine::GuardFinding& finding : guard.on_event()) {
+    note(confine::describe(finding));
+    is_lost |= finding.is_guard_lost();
+  }
+  // In tier landlock nothing was mounted, so nothing that was can be lost.
+  if (is_lost && spec().tier == confine::Tier::full) {
+    log("confine: the program is ended, since its folder can no longer be guarded");
+    return Ending::guard_lost;
+  }
+  if (guard.is_overrun()) {
+    log("confine: the program is ended: it goes on making configuration files");
+    return Ending::guard_lost;
+  }
+  return std::nullopt;
+}
+
+std::optional<Ending> Confinement::check_space() {
+  std::uint64_t ignored = 0;
+  static_cast<void>(!::read(space_timer_.get(), &ignored, sizeof ignored));
+  for (const confine::GuardWatch& guard : guards_) {
+    if (!confine::is_below_floor(guard.folder_fd())) continue;
+    log("confine: the program is ended: the disk that it writes to is nearly full");
+    return Ending::disk_floor;
+  }
+  return std::nullopt;
+}
+
+std::vector<Watch> Confinement::watches(int net_reports, const Note& note) {
+  std::vector<Watch> watches;
+  for (confine::GuardWatch& guard : guards_) {
+    watches.push_back({guard.fd(), [this, &guard, note] { return look_after(guard, note); }});
+  }
+  if (space_timer_.is_open())
+    watches.push_back({space_timer_.get(), [this] { return check_space(); }});
+  if (net_reports >= 0) {
+    watches.push_back({net_reports, [net_reports, note]() -> std::optional<Ending> {
+                         read_reports(net_reports, note);
+                         return std::nullopt;
+                       }});
+  }
+  return watches;
+}
+
+void Confinement::finish(const Note& note) {
+  for (confine::GuardWatch& guard : guards_) {
+    for (const confine::GuardFinding& finding : guard.finish())
+      note(confine::describe(finding));
+  }
+}
+
+}  // namespace aegis::wrap

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// `aegis confine`: any command, confined, its three streams carried as bytes.
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "wrap/confine_flags.h"
+#include "wrap/confinement.h"
+#include "wrap/exit_codes.h"
+#include "wrap/log.h"
+#include "wrap/places.h"
+#include "wrap/pump.h"
+#include "wrap/server.h"
+#include "wrap/signals.h"
+#include "wrap/verbs.h"
+
+namespace aegis::wrap {
+namespace {
+
+constexpr VerbText kText{
+    "confine",
+    "[flags] -- <command> [args]",
+    "Run a command that reaches what it was granted and nothing else: no other file, no network, "
+    "no other process. What its profile grants it so that it runs at all, --show-profile prints.",
+    "  aegis confine --workspace . -- python3 build.py\n"
+    "  aegis confine --show-profile -- node server.js"};
+
+int fail(const std::string& why, int exit_code) {
+  log("confine: " + why);
+  return exit_code;
+}
+
+int fail_to_prepare(const confine::Error& error) {
+  return fail(confine::describe(error), exit_code_of_failure(error));
+}
+
+int run(ConfineRequest request, const std::vector<std::string>& argv) {
+  const auto max_output = request.bounds.output;
+  Kept kept;
+  if (auto key = default_key_path()) kept.key = std::move(key).value();
+  auto confinement = Confinement::prepare(std::move(request), argv, kept);
+  if (!confinement) return fail_to_prepare(confinement.error());
+  auto signals = take_signals();
+  if (!signals) return fail(confine::describe(signals.error()), kAegisFailed);
+  if (const auto watching = confinement->start_watching(); !watching)
+    return fail_to_prepare(watching.error());
+  auto server = Server::prepare(argv, &confinement->prepared());
+  if (!server) return fail(confine::describe(server.error()), kAegisFailed);
+  if (const auto started = server->start(); !started) {
+    const confine::SetUp& failed = server->failed_set_up();
+    if (failed.stage != confine::Stage::exec || failed.code == 0)
+      return fail(confinement->describe_failure(failed), kAegisFailed);
+    return fail(confine::describe_failure(failed, confinement->spec()),
+                failed.code == ENOENT ? kNotFound : kCannotExecute);
+  }
+  for (const std::string& caveat : confinement->caveats())
+    log("confine: tier landlock: " + caveat);
+  const Confinement::Note note = [](const std::string& sentence) { log("confine: " + sentence); };
+  PumpOptions options{std::move(signals).value(), max_output, {}};
+  options.watches = confinement->watches(server->net_reports().get(), note);
+  const int exit_code = run_pump(*server, std::move(options));
+  confinement->finish(note);
+  return exit_code;
+}
+
+}  // namespace
+
+int verb_confine(const Arguments& arguments) {
+  ConfineFlags confine_flags;
+  Flags flags(kText, {Operands::command, kAegisFailed});
+  confine_flags.add_to(flags);
+  if (const auto exit_code = flags.parse(arguments)) return *exit_code;
+  auto request = confine_flags.request();
+  if (!request) return flags.usage_error(confine::describe(request.error()));
+  if (request->is_profile_shown) return show_profile(*request, *arguments.command);
+  return run(std::move(request).value(), *arguments.command);
+}
+
+}  // namespace aegis::wrap
