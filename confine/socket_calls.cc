@@ -184,7 +184,7 @@ void SocketCalls::connect_out(Case& found, const Endpoint& to, std::string_view 
   // What an earlier attempt came to is told once, as connect(2) does.
   if (const int error = take_error(old)) return answer(found.call, error);
 
-  Fd fresh = make_like(old, found.traits.domain);
+  Fd fresh = sockets_.make_like(old, found.traits.domain);
   if (!fresh.is_open()) return answer(found.call, ENOBUFS);
   NetReport report;
   report.kind = NetReport::Kind::connected;

@@ -52,6 +52,7 @@ class SocketCalls {
   void answer(const Call& call, int code) const { parts_.listener.answer(call.id, code); }
 
   Parts parts_;
+  SocketMaker sockets_;
 };
 
 }  // namespace aegis::confine

@@ -54,8 +54,6 @@ constexpr auto kOptions = std::to_array<Option>({
     {IPPROTO_IP, IP_TTL},
     {IPPROTO_IP, IP_MTU_DISCOVER},
     {IPPROTO_IP, IP_RECVERR},
-});
-constexpr auto kV6Options = std::to_array<Option>({
     {IPPROTO_IPV6, IPV6_V6ONLY},
     {IPPROTO_IPV6, IPV6_TCLASS},
     {IPPROTO_IPV6, IPV6_UNICAST_HOPS},
@@ -64,31 +62,26 @@ constexpr auto kV6Options = std::to_array<Option>({
     {IPPROTO_IPV6, IPV6_DONTFRAG},
 });
 
-struct Value {
-  std::array<char, 32> bytes = {};
-  socklen_t size = 0;
-  friend bool operator==(const Value&, const Value&) = default;
-};
+OptionValue read_option(int socket, const Option& option) {
+  OptionValue value;
+  socklen_t size = value.bytes.size();
+  if (::getsockopt(socket, option.level, option.name, value.bytes.data(), &size) == 0)
+    value.size = size;
+  return value;
+}
 
-bool read_option(int socket, const Option& option, Value& value) {
-  value.bytes = {};
-  value.size = static_cast<socklen_t>(value.bytes.size());
-  return ::getsockopt(socket, option.level, option.name, value.bytes.data(), &value.size) == 0;
+/// Of a new socket, in the order of the table.
+std::vector<OptionValue> new_values(int domain) {
+  const Fd socket(::socket(domain, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP));
+  std::vector<OptionValue> values;
+  for (const Option& option : kOptions)
+    values.push_back(socket.is_open() ? read_option(socket.get(), option) : OptionValue{});
+  return values;
 }
 
 bool read_int(int socket, int level, int name, int& value) {
   socklen_t size = sizeof value;
   return ::getsockopt(socket, level, name, &value, &size) == 0;
-}
-
-/// An option that cannot be set is left: a program that cares reads it back on the same terms.
-void copy_option(int model, int socket, const Option& option) {
-  Value wanted;
-  Value there;
-  if (!read_option(model, option, wanted) || !read_option(socket, option, there)) return;
-  if (wanted == there) return;
-  static_cast<void>(
-      ::setsockopt(socket, option.level, option.name, wanted.bytes.data(), wanted.size));
 }
 
 /// Only sizes that the program has set: setting one ends the kernel's own tuning (socket(7)).
@@ -138,14 +131,19 @@ std::optional<TcpState> tcp_state(int socket) {
   return info.tcpi_state == TCP_SYN_SENT ? TcpState::connecting : TcpState::other;
 }
 
-Fd make_like(int model, int domain) {
+SocketMaker::SocketMaker() : v4_(new_values(AF_INET)), v6_(new_values(AF_INET6)) {}
+
+Fd SocketMaker::make_like(int model, int domain) const {
   Fd made(::socket(domain, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP));
   if (!made.is_open()) return made;
-  for (const Option& option : kOptions)
-    copy_option(model, made.get(), option);
-  if (domain == AF_INET6) {
-    for (const Option& option : kV6Options)
-      copy_option(model, made.get(), option);
+  const std::vector<OptionValue>& usual = domain == AF_INET6 ? v6_ : v4_;
+  for (std::size_t at = 0; at < kOptions.size(); ++at) {
+    if (usual[at].size == 0) continue;  // IPv6's on an IPv4 socket
+    const OptionValue wanted = read_option(model, kOptions[at]);
+    if (wanted.size == 0 || wanted == usual[at]) continue;
+    // One that cannot be set is left: a program that cares reads it back.
+    static_cast<void>(::setsockopt(
+        made.get(), kOptions[at].level, kOptions[at].name, wanted.bytes.data(), wanted.size));
   }
   copy_buffer_sizes(model, made.get());
   return made;

@@ -2,9 +2,11 @@
 // What is to be known of a socket by its descriptor, and making one like another.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "confine/fd.h"
 
@@ -27,9 +29,25 @@ std::optional<std::uint64_t> own_network();
 enum class TcpState : std::uint8_t { closed, connecting, other };
 std::optional<TcpState> tcp_state(int socket);
 
-/// A non-blocking TCP socket of the caller's network namespace with `model`'s options, where they
-/// differ from a new socket's. Not open on failure, with errno.
-Fd make_like(int model, int domain);
+/// The value of one option, as getsockopt(2) gives it.
+struct OptionValue {
+  std::array<char, 32> bytes = {};
+  std::uint32_t size = 0;  // 0: there is no such option
+  friend bool operator==(const OptionValue&, const OptionValue&) = default;
+};
+
+/// Makes sockets like others. It knows what a new socket has, so as not to ask each time.
+class SocketMaker {
+ public:
+  SocketMaker();
+  /// A non-blocking TCP socket of the caller's network namespace with `model`'s options, where they
+  /// differ from a new socket's. Not open on failure, with errno.
+  [[nodiscard]] Fd make_like(int model, int domain) const;
+
+ private:
+  std::vector<OptionValue> v4_;
+  std::vector<OptionValue> v6_;
+};
 
 bool is_non_blocking(int socket);
 /// Makes O_NONBLOCK of `socket` what it is of `model`.
