@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxName = 253;  // RFC 1035 allows 255 octets on the wire
 constexpr std::size_t kMaxLabel = 63;
+constexpr std::string_view kLocalhost = "localhost";  // the loopback, for everybody (RFC 6761, 6.3)
 constexpr std::string_view kDoing = "--allow-net";
 constexpr std::string_view kShape = "write HOST:PORT, [IPv6]:PORT for an IPv6 address";
 
@@ -118,6 +119,10 @@ Egress::Egress(const std::vector<NetGrant>& grants) {
     if (const std::optional<IpAddress> address = parse_address(grant.host)) {
       literals_.push_back({grant.host, {*address, grant.port}});
       continue;
+    }
+    if (grant.host == kLocalhost) {
+      for (const char* each : {"127.0.0.1", "::1"})
+        literals_.push_back({grant.host, {*parse_address(each), grant.port}});
     }
     if (const std::optional<std::size_t> number = find_name(grant.host)) {
       names_[*number].ports.push_back(grant.port);

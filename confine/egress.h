@@ -18,7 +18,8 @@
 
 namespace aegis::confine {
 
-/// TCP to one port of one host.
+/// TCP to one port of one host. "localhost" is granted as the addresses 127.0.0.1 and ::1 too; no
+/// other name is anybody's private address.
 struct NetGrant {
   std::string host;  // a DNS name in lower case, or an address (IPv6 without brackets)
   std::uint16_t port = 0;

@@ -113,6 +113,15 @@ TEST_CASE("an address is granted with its port and no other") {
   CHECK_FALSE(egress.find_grant({address("0.0.0.0"), 80}, Seconds(0)));
 }
 
+TEST_CASE("localhost is the host's loopback without being asked for") {
+  const Egress egress({{"localhost", 80}, {"db.localhost", 81}});
+  CHECK(egress.find_grant({address("127.0.0.1"), 80}, Seconds(0)) == "localhost");
+  CHECK(egress.find_grant({address("::1"), 80}, Seconds(0)) == "localhost");
+  CHECK_FALSE(egress.find_grant({address("127.0.0.2"), 80}, Seconds(0)));
+  CHECK_FALSE(egress.find_grant({address("127.0.0.1"), 81}, Seconds(0)));
+  CHECK(egress.find_name("localhost"));
+}
+
 TEST_CASE("a name lets through what was answered for it, as long as that is fresh") {
   Egress egress({{"a.test", 80}, {"b.test", 443}, {"a.test", 8080}});
   const std::size_t a = egress.find_name("a.test").value();
