@@ -57,37 +57,6 @@ Answer fork_bomb() {
   return code == 0 ? reached(words) : refused_by(code, words);
 }
 
-// A child that forks the next and stays, and so on: no parent holds many. What ends it goes to
-// `end`.
-[[noreturn]] void be_chain(long limit, int end) {
-  int code = 0;
-  for (long depth = 0; depth < limit; ++depth) {
-    const pid_t next = fork();
-    if (next == 0) continue;
-    if (next > 0) wait_forever();
-    code = errno;
-    break;
-  }
-  static_cast<void>(!write(end, &code, sizeof code));
-  wait_forever();
-}
-Answer fork_chain() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return broken("pipe2");
-  const pid_t first = fork();
-  if (first < 0) return refused("fork");
-  if (first == 0) {
-    setpgid(0, 0);
-    be_chain(number("limit"), ends[1]);
-  }
-  setpgid(first, first);
-  int code = -1;
-  if (read(ends[0], &code, sizeof code) != sizeof code) return broken("the chain broke");
-  kill(-first, SIGKILL);
-  waitpid(first, nullptr, 0);
-  return code == 0 ? reached("a chain past the limit") : refused_by(code, "fork in the chain");
-}
-
 void* idle(void*) {
   wait_forever();
 }
@@ -288,7 +257,6 @@ Answer leave_daemons() {
 
 constexpr Attempt kAttempts[] = {
     {"fork_bomb", fork_bomb},
-    {"fork_chain", fork_chain},
     {"thread_bomb", thread_bomb},
     {"memory_bomb", memory_bomb},
     {"memory_of_many", memory_of_many},
