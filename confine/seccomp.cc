@@ -280,6 +280,14 @@ Result<void> refuse_personality(FilterBuilder& builder) {
   return {};
 }
 
+Result<void> refuse_calls(FilterBuilder& builder, const FilterOptions& options) {
+  AEGIS_TRY(refuse_all(builder, kRefused));
+  AEGIS_TRY(refuse_personality(builder));
+  if (options.tier == Tier::landlock) AEGIS_TRY(refuse_all(builder, kRefusedWithoutNamespaces));
+  if (options.network == Network::granted) AEGIS_TRY(refuse_all(builder, kRefusedWithGrants));
+  return {};
+}
+
 }  // namespace
 
 Result<Filter> Filter::compile(const FilterOptions& options) {
@@ -288,10 +296,7 @@ Result<Filter> Filter::compile(const FilterOptions& options) {
         "make the filter", "network grants", "they need tier full; leave out --tier landlock");
   }
   FilterBuilder builder = AEGIS_TRY(FilterBuilder::make(FilterBuilder::Otherwise::allow));
-  AEGIS_TRY(refuse_all(builder, kRefused));
-  AEGIS_TRY(refuse_personality(builder));
-  if (options.tier == Tier::landlock) AEGIS_TRY(refuse_all(builder, kRefusedWithoutNamespaces));
-  if (options.network == Network::granted) AEGIS_TRY(refuse_all(builder, kRefusedWithGrants));
+  AEGIS_TRY(refuse_calls(builder, options));
   AEGIS_TRY(refuse_other_sockets(builder, SCMP_SYS(socket), allowed_sockets(options)));
   AEGIS_TRY(refuse_other_sockets(builder, SCMP_SYS(socketpair), kPairs));
 

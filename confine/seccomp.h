@@ -28,9 +28,6 @@ class Filter {
   /// Everything is allowed but what the table in seccomp.cc refuses. The errors are libseccomp's.
   static Result<Filter> compile(const FilterOptions& options);
 
-  Filter(Filter&&) noexcept = default;
-  Filter& operator=(Filter&&) noexcept = default;
-
   /// Puts it on the calling thread for good. Async-signal-safe. 0, or the errno of seccomp(2).
   /// no_new_privs must be set.
   [[nodiscard]] int load() const noexcept;

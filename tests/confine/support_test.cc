@@ -99,7 +99,7 @@ struct Lack {
   std::optional<Tier> strongest;
 };
 
-const std::vector<Lack> kNamespaceLacks = {
+const std::vector<Lack> namespace_lacks = {
     {"Ubuntu: the namespace without capabilities",
      [](Probed& p) {
        take_capabilities(p, EPERM);
@@ -220,7 +220,7 @@ const std::vector<Lack> kNamespaceLacks = {
      Tier::landlock},
 };
 
-const std::vector<Lack> kOtherLacks = {
+const std::vector<Lack> other_lacks = {
     {"an old kernel",
      [](Probed& p) {
        p.landlock_abi = 0;
@@ -324,12 +324,12 @@ void check_lack(const Lack& lack) {
 }
 
 TEST_CASE("each missing namespace is named, with its cause and its remedy") {
-  for (const Lack& lack : kNamespaceLacks)
+  for (const Lack& lack : namespace_lacks)
     check_lack(lack);
 }
 
 TEST_CASE("each missing piece beside namespaces is named, with its cause and its remedy") {
-  for (const Lack& lack : kOtherLacks)
+  for (const Lack& lack : other_lacks)
     check_lack(lack);
 }
 
