@@ -46,7 +46,7 @@ volatile char secret_byte = 1;
 /// Lays the baits out and takes them away again.
 class Baits {
  public:
-  Baits() = default;
+  explicit Baits(const PathGrants& grants) : grants_(grants) {}
   Baits(const Baits&) = delete;
   Baits& operator=(const Baits&) = delete;
   ~Baits();
@@ -57,12 +57,14 @@ class Baits {
   [[nodiscard]] bool has_trace(Escape::Trace trace);
 
  private:
+  [[nodiscard]] Result<std::string> find_folder() const;
   Result<void> make_files();
   Result<void> start_process();
   Result<void> listen_tcp();
   Result<void> listen_abstract();
   static bool is_called(const Fd& listener);
 
+  const PathGrants& grants_;
   Bait bait_;
   Fd file_;
   Fd tcp_;
@@ -77,13 +79,22 @@ Result<void> Baits::lay_out() {
   return start_process();
 }
 
-Result<void> Baits::make_files() {
+/// Outside of all that is granted: the program's own folder may be anywhere.
+Result<std::string> Baits::find_folder() const {
   std::error_code error;
-  std::string name =
-      (std::filesystem::temp_directory_path(error) / "aegis-self-test-XXXXXX").string();
-  if (error) return code_error(kDoing, "find the folder for temporary files", error.value());
-  if (::mkdtemp(name.data()) == nullptr) return errno_error(kDoing, name);
-  bait_.folder = std::move(name);
+  for (const std::filesystem::path& folder : {std::filesystem::temp_directory_path(error),
+                                              std::filesystem::path("/var/tmp"),
+                                              std::filesystem::path("/dev/shm")}) {
+    std::string name = std::filesystem::canonical(folder, error).string();
+    if (error || grants_.find(name) != nullptr) continue;
+    name += "/aegis-self-test-XXXXXX";
+    if (::mkdtemp(name.data()) != nullptr) return name;
+  }
+  return refusal(kDoing, "a folder for baits", "neither TMPDIR, /var/tmp nor /dev/shm will do");
+}
+
+Result<void> Baits::make_files() {
+  bait_.folder = AEGIS_TRY(find_folder());
   file_ = Fd(::open(bait_.file().c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kFileMode));
   if (!file_.is_open()) return errno_error(kDoing, bait_.folder);
   // One that a program could inherit, and a number that nothing else has there.
@@ -281,7 +292,8 @@ Result<std::string> run_inside(Spec spec) {
 }  // namespace
 
 Result<std::vector<EscapeResult>> run_self_test(Spec spec) {
-  Baits baits;
+  const PathGrants grants = spec.paths;
+  Baits baits(grants);
   AEGIS_TRY(baits.lay_out());
   for (std::string& word : encode_bait(baits.bait()))
     spec.argv.push_back(std::move(word));

@@ -22,6 +22,7 @@ constexpr int kBroken = 125;  // aegis itself failed
 constexpr Verb kVerbs[] = {
     {"wrap", "stand between an MCP client and its server", aegis::wrap::verb_wrap},
     {"confine", "run any command confined", aegis::wrap::verb_confine},
+    {"doctor", "tell which layers of confinement hold here", aegis::wrap::verb_doctor},
     {"keygen", "make a signing key", aegis::wrap::verb_keygen},
     {"key", "print the public half of a signing key", aegis::wrap::verb_key},
     {"verify", "judge a record", aegis::wrap::verb_verify},

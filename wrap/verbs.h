@@ -13,5 +13,6 @@ int verb_verify(const Arguments& arguments);
 int verb_key(const Arguments& arguments);
 int verb_recheck(const Arguments& arguments);
 int verb_confine(const Arguments& arguments);
+int verb_doctor(const Arguments& arguments);
 
 }  // namespace aegis::wrap

@@ -163,14 +163,27 @@ TEST_CASE("what a program says is taken by the escape's own refusals") {
 
 TEST_CASE("an escape that leaves a trace is seen, whatever the program says") {
   if (!has_tier(Tier::full)) return;
-  // $0 is the first of the words about the baits.
-  Spec spec = shell_spec(Tier::full, "echo x > \"$0/made\"; echo 'make-file 2'");
-  spec.paths.add(granted("/tmp", {.may_write = true}));
+  // The words about the baits are $0 and on; the fourth is the port. The network is not confined.
+  Spec spec = shell_spec(Tier::full, "echo 'tcp 97'; exec 3<>/dev/tcp/127.0.0.1/$3 || exit 1");
+  spec.program = "/bin/bash";
+  spec.network = Network::unconfined;
   const auto results = run_self_test(std::move(spec));
   REQUIRE(results);
-  CHECK(find(*results, "make-file")->outcome == Outcome::succeeded);
-  CHECK(find(*results, "make-file")->how == "seen from outside");
-  CHECK(find(*results, "change-mode")->outcome == Outcome::unclear);
+  CHECK(find(*results, "tcp")->outcome == Outcome::succeeded);
+  CHECK(find(*results, "tcp")->how == "seen from outside");
+}
+
+TEST_CASE("the baits lie outside of what is granted") {
+  if (!has_tier(Tier::full)) return;
+  const Scratch folder;
+  ::setenv("TMPDIR", folder.path("").c_str(), 1);
+  Spec spec =
+      shell_spec(Tier::full, "case $0 in /tmp/*) echo 'ptrace 0';; *) echo 'ptrace 1';; esac");
+  spec.paths.add(granted("/tmp", {}));
+  const auto results = run_self_test(std::move(spec));
+  ::unsetenv("TMPDIR");
+  REQUIRE(results);
+  CHECK(find(*results, "ptrace")->outcome == Outcome::refused);
 }
 
 TEST_CASE("tier landlock is not asked what it cannot do") {
