@@ -6,6 +6,7 @@ aegis ends, however it ends."""
 import contextlib
 import os
 import select
+import shutil
 import signal
 import subprocess
 import time
@@ -58,6 +59,10 @@ class Ends(ProbeCase):
         process.wait()
         for pipe in (process.stdin, process.stdout, process.stderr):
             pipe.close()
+
+    def scratch_of(self, pid):
+        environment = dict(each.split("=", 1) for each in lab.read(f"/proc/{pid}/environ").split("\0") if "=" in each)
+        return environment["TMPDIR"]
 
     def seconds_until_none_is_left(self, within):
         begin = time.monotonic()
@@ -117,12 +122,16 @@ class Ends(ProbeCase):
             with self.subTest(laboratory.name):
                 self.need_tier(laboratory, "landlock")
                 process = self.start(laboratory, "landlock", 50)
+                scratch = self.scratch_of(max(alive(self.mark)))  # aegis bears the mark as well
                 process.kill()
                 time.sleep(0.5)
                 left = len(alive(self.mark))
                 lab.note(f"{laboratory.name}: of 50 daemons {left} are left after kill -9 in tier landlock")
                 self.end_all()
                 self.close(process)
+                # Who is killed cannot tidy up.
+                self.assertRegex(scratch, "^/tmp/aegis-[A-Za-z0-9]{6}$")
+                shutil.rmtree(scratch)
 
 
 if __name__ == "__main__":

@@ -114,6 +114,7 @@ const Attempt* find(std::string_view name) {
                            kKernelAttempts,
                            kMountAttempts,
                            kNetworkAttempts,
+                           kWorkspaceAttempts,
                            kBombs,
                            kWorks}) {
     for (const Attempt& attempt : group) {
@@ -140,6 +141,7 @@ void list_all() {
   list("kernel", kKernelAttempts);
   list("mounts", kMountAttempts);
   list("network", kNetworkAttempts);
+  list("workspace", kWorkspaceAttempts);
   list("bombs", kBombs);
   list("works", kWorks);
 }

@@ -68,6 +68,7 @@ extern const std::span<const Attempt> kIpcAttempts;
 extern const std::span<const Attempt> kKernelAttempts;
 extern const std::span<const Attempt> kMountAttempts;
 extern const std::span<const Attempt> kNetworkAttempts;
+extern const std::span<const Attempt> kWorkspaceAttempts;
 extern const std::span<const Attempt> kBombs;
 extern const std::span<const Attempt> kWorks;
 

@@ -13,6 +13,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -247,6 +248,12 @@ Answer open_own_sysctl() {
 Answer open_kernel_memory() {
   return opens("/proc/kcore", O_RDONLY);
 }
+Answer read_page_flags() {
+  const int fd = open("/proc/kpageflags", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return refused("open /proc/kpageflags");
+  std::uint64_t flags = 0;
+  return by_result(read(fd, &flags, sizeof flags), "read /proc/kpageflags");
+}
 Answer open_cgroup_tree() {
   return opens("/sys/fs/cgroup", O_RDONLY | O_DIRECTORY);
 }
@@ -351,6 +358,7 @@ constexpr Attempt kAttempts[] = {
     {"open_core_pattern", open_core_pattern},
     {"open_own_sysctl", open_own_sysctl},
     {"open_kernel_memory", open_kernel_memory},
+    {"read_page_flags", read_page_flags},
     {"open_cgroup_tree", open_cgroup_tree},
     {"open_sysfs", open_sysfs},
     {"grant_write_file", grant_write_file},

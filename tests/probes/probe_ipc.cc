@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <string>
 
 #include "tests/probes/probe.h"
@@ -98,6 +99,16 @@ Answer new_session_keyring() {
   return by_result(syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr), "keyctl JOIN");
 }
 
+// No more than its name and its size.
+Answer list_keys() {
+  std::ifstream table("/proc/keys");
+  if (!table) return refused_by(EACCES, "open /proc/keys");
+  for (std::string line; std::getline(table, line);) {
+    if (line.find("aegis-probe") != std::string::npos) return reached("saw the caller's key");
+  }
+  return refused_by(ENOENT, "no key of the caller's is shown");
+}
+
 constexpr Attempt kAttempts[] = {
     {"shared_memory_by_key", shared_memory_by_key},
     {"shared_memory_by_id", shared_memory_by_id},
@@ -112,6 +123,7 @@ constexpr Attempt kAttempts[] = {
     {"change_key", change_key},
     {"add_key", add_key},
     {"request_key", request_key},
+    {"list_keys", list_keys},
     {"new_session_keyring", new_session_keyring},
 };
 

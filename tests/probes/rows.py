@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Open:
-    """Tier landlock does not stop it, and does not say that it does."""
+    """The tier does not stop it, and does not say that it does."""
     why: str
     harm: str = ""  # the beginning of what then becomes of a victim
 
@@ -15,12 +15,13 @@ class Open:
 @dataclass(frozen=True)
 class Row:
     name: str
-    full: frozenset      # errnos (or SIGSYS) of the refusal in tier full
+    full: object         # errnos (or SIGSYS) of the refusal in tier full, or Open
     landlock: object     # the same in tier landlock, or Open
     needs: object = None      # why the control may not succeed: (reason, errnos that it then ends with)
     full_only: bool = False   # made only where the tree is private: it would change the caller's
     harms: bool = False       # the control must leave its mark on the victims
-    ordinary: object = None   # in tier landlock, as an ordinary user, where that differs
+    ordinary: object = None       # in tier landlock, as an ordinary user, where that differs
+    ordinary_full: object = None  # the same in tier full
     alone: bool = False       # has a test of its own, with what it needs
 
 
@@ -30,9 +31,8 @@ ROWS = {}
 def expected(name, tier, is_root):
     """The errnos of its refusal, or Open."""
     found = ROWS[name]
-    if tier == "full":
-        return found.full
-    return found.landlock if is_root or found.ordinary is None else found.ordinary
+    for_root, for_others = (found.full, found.ordinary_full) if tier == "full" else (found.landlock, found.ordinary)
+    return for_root if is_root or for_others is None else for_others
 
 
 def row(name, full, landlock=None, **more):
@@ -53,6 +53,8 @@ SHM = Open("without a mount namespace /dev/shm is the host's", "the POSIX shared
 BOUNDING = Open("an ordinary user cannot drop what no_new_privs keeps it from ever getting")
 NET = Open("without a net namespace /proc/net is the host's")
 LOADER = Open("Landlock asks at execve, not at mmap: what can be read, the loader can run")
+MACHINE = Open("/proc has files that are the whole machine's")
+CARVED = Open("without a mount namespace no path in a writable folder can be made read-only")
 REAL_ROOT = "it needs root of the initial user namespace"
 
 
@@ -85,6 +87,8 @@ def rows_of_files():
         row(name, "ENOENT EACCES EROFS", "ENOENT EACCES",
             needs=("it needs root, and a kernel that has the file", "EACCES EPERM ENOENT"))
     row("open_own_sysctl", "ENOENT EACCES EROFS", "EACCES")
+    row("read_page_flags", MACHINE, MACHINE, needs=("it needs root", "EACCES ENOENT"),
+        ordinary=frozenset(["EACCES"]), ordinary_full=frozenset(["EACCES"]))
     row("open_cgroup_tree", "ENOENT EACCES", "EACCES")
     row("open_sysfs", "ENOENT EACCES", "EACCES")
 
@@ -151,6 +155,7 @@ def rows_of_ipc():
     row("posix_remove_shared_memory", "ENOENT", SHM, harms=True)
     for name in ("read_key", "search_key", "change_key", "add_key", "request_key", "new_session_keyring"):
         row(name, "EPERM", harms=name in ("change_key", "add_key"))
+    row("list_keys", MACHINE)
 
 
 def rows_of_kernel():
@@ -204,6 +209,19 @@ def rows_of_network():
     row("read_unix_sockets", "ENOENT EACCES", NET)
 
 
+def rows_of_workspace():
+    for name in ("guard_new_hook", "guard_old_hook", "guard_chmod_hook", "guard_hooks_folder", "guard_remove_hook",
+                 "guard_config", "guard_config_through_proc", "guard_replace_config", "guard_exchange_config",
+                 "guard_remove_config", "guard_truncate_config", "guard_link_config", "guard_move_git",
+                 "guard_exchange_git", "guard_remove_git", "guard_common_dir", "guard_replace_common_dir",
+                 "guard_servers", "guard_replace_servers", "guard_tasks", "guard_new_task_file", "guard_move_tasks"):
+        row(name, "EROFS EBUSY EXDEV", CARVED, alone=True)
+    row("guard_unmount_config", "EPERM", needs=("there is no mount", "EINVAL EPERM"), alone=True)
+    for name in ("new_shell_start", "new_editor_folder", "new_agent_by_rename", "new_link_to_folder",
+                 "new_locked_folder"):
+        row(name, "ENOENT", alone=True)  # moved away meanwhile, or tried: what is left of it decides
+
+
 for rows in (rows_of_files, rows_of_grants, rows_of_inherited, rows_of_processes, rows_of_ipc, rows_of_kernel,
-             rows_of_mounts, rows_of_network):
+             rows_of_mounts, rows_of_network, rows_of_workspace):
     rows()
