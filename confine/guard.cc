@@ -4,7 +4,6 @@
 #include "confine/guard.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,7 +26,6 @@ namespace {
 constexpr std::size_t kMaxText = std::size_t{1} << 20;  // bytes of a configuration file
 constexpr std::size_t kMaxFiles = 256;  // configurations that include each other; git folders
 constexpr std::size_t kMaxWorktrees = 4096;
-constexpr std::string_view kOwnCommonDir = ".\n";
 
 template <class T>
 bool has(const std::vector<T>& all, const T& one) {
@@ -118,7 +116,7 @@ class Planner {
   void guard_git_folder(const std::string& folder) {
     const bool has_worktree_config = guard_by_config(folder);
     guard_rows(GuardBase::git_folder, folder, has_worktree_config);
-    guard_common_dir(join(folder, "commondir"));
+    guard_common_dir(folder);
     for (const std::string& worktree : worktrees_of(folder))
       guard_rows(GuardBase::linked_worktree, worktree, has_worktree_config);
   }
@@ -129,28 +127,28 @@ class Planner {
       Wanted wanted{join(folder, std::string(row.name)), row.when_missing};
       if (row.name == "config.worktree" && has_worktree_config)
         wanted.when_missing = WhenMissing::create_file;
-      if (row.name == "commondir") wanted.content = kOwnCommonDir;
+      if (row.name == CommonDir::kName) wanted.content = CommonDir::kContent;
       book_.guard(wanted);
     }
   }
 
-  /// Ours is locked, so that no session removes it under another; any other one names a git folder
-  /// more.
-  void guard_common_dir(const std::string& name) {
+  /// Another one than ours names a git folder more.
+  void guard_common_dir(const std::string& git_folder) {
+    const std::string name = join(git_folder, std::string(CommonDir::kName));
     const std::optional<std::string> text = read_small_file(book_.root(), name, kMaxText);
     if (!text) return;
-    if (*text != kOwnCommonDir) return add_named_git_folder(name, "");
-    Fd fd = open_beneath(book_.root(), name, O_RDONLY | O_NONBLOCK);
-    // Without the lock somebody may remove the file under us: then the watch tells.
-    if (fd.is_open() && ::flock(fd.get(), LOCK_SH | LOCK_NB) == 0)
-      book_.keep({name, std::move(fd)});
+    if (*text != CommonDir::kContent) return add_named_git_folder(name, "");
+    // Without a share somebody may remove the file under us: then the watch tells.
+    if (auto share = CommonDir::share(book_.root(), git_folder)) book_.keep(*std::move(share));
   }
 
   /// Their git folders lie in the main repository's; they themselves may lie anywhere.
-  [[nodiscard]] std::vector<std::string> worktrees_of(const std::string& folder) const {
+  std::vector<std::string> worktrees_of(const std::string& folder) {
     std::vector<std::string> worktrees;
     const std::string all = join(folder, "worktrees");
-    for (const std::string& each : list_folder(book_.root(), all, kMaxWorktrees)) {
+    const std::vector<std::string> names = list_folder(book_.root(), all, kMaxWorktrees + 1);
+    if (names.size() > kMaxWorktrees) book_.refuse(all, "too many worktrees; git worktree prune");
+    for (const std::string& each : names) {
       const std::optional<struct stat> status = look_beneath(book_.root(), join(all, each));
       if (status && S_ISDIR(status->st_mode)) worktrees.push_back(join(all, each));
     }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "confine/common_dir.h"
 #include "confine/fd.h"
 #include "confine/grants.h"
 #include "confine/result.h"
@@ -27,13 +28,6 @@ struct GuardPlan {
     std::string name;
     FileId id = {};
   };
-  /// A file `commondir` holding ".", with a shared flock(2) on it: the last session that has one
-  /// removes the file.
-  struct CommonDir {
-    std::string name;
-    Fd lock;
-  };
-
   std::string folder;
   Fd root;                          // O_PATH on the folder
   std::vector<Held> self_bound;     // folders; one stands before what lies in it

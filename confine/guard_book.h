@@ -44,7 +44,7 @@ class GuardBook {
   /// Keeps `name` and every folder above it in their places.
   void self_bind(const std::string& name);
   void watch(const std::string& name) { plan_.absent.push_back(name); }
-  void keep(GuardPlan::CommonDir common_dir) { plan_.common_dirs.push_back(std::move(common_dir)); }
+  void keep(CommonDir common_dir) { plan_.common_dirs.push_back(std::move(common_dir)); }
   /// The name of `written`, found in `from`; nothing when it is outside, or cannot be judged.
   std::optional<std::string> name_of(const std::string& from, const std::string& written);
 

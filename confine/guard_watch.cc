@@ -3,7 +3,6 @@
 #include "confine/guard_watch.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -219,24 +218,8 @@ void GuardWatch::compare(const GuardPlan::Held& held, std::vector<GuardFinding>&
 
 std::vector<GuardFinding> GuardWatch::finish() {
   std::vector<GuardFinding> findings = look();
-  for (const GuardPlan::CommonDir& common_dir : plan_.common_dirs)
-    remove_common_dir(common_dir);
   plan_.common_dirs.clear();
   return findings;
-}
-
-void GuardWatch::remove_common_dir(const GuardPlan::CommonDir& common_dir) const {
-  // Another session of aegis holds it shared. The program could, too: then the file stays, which
-  // changes nothing for git.
-  if (::flock(common_dir.lock.get(), LOCK_EX | LOCK_NB) != 0) return;
-  struct stat ours {};
-  const std::optional<struct stat> there = look_beneath(plan_.root.get(), common_dir.name);
-  if (!there || ::fstat(common_dir.lock.get(), &ours) != 0) return;
-  if (!(id_of(ours) == id_of(*there))) return;
-  const Fd parent =
-      open_beneath(plan_.root.get(), folder_of(common_dir.name), O_PATH | O_DIRECTORY);
-  if (!parent.is_open()) return;
-  static_cast<void>(::unlinkat(parent.get(), "commondir", 0));
 }
 
 }  // namespace aegis::confine

@@ -55,7 +55,7 @@ class GuardWatch {
   /// So much appeared that the program works at it: the sandbox must end.
   [[nodiscard]] bool is_overrun() const { return moved_ >= kMaxMoved; }
   /// The last look, when every process of the program is gone; and the `commondir`s that plan_guard
-  /// made are removed, if no other session needs them.
+  /// made go.
   std::vector<GuardFinding> finish();
 
   static constexpr std::size_t kMaxMoved = 256;
@@ -78,7 +78,6 @@ class GuardWatch {
                  std::vector<GuardFinding>& findings);
   void tell_once(GuardFinding finding, std::vector<GuardFinding>& findings);
   void compare(const GuardPlan::Held& held, std::vector<GuardFinding>& findings);
-  void remove_common_dir(const GuardPlan::CommonDir& common_dir) const;
 
   GuardPlan plan_;
   Quarantine quarantine_;

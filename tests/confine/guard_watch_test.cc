@@ -378,6 +378,17 @@ TEST_CASE("the commondir that was made goes with the last session that has it") 
   CHECK_FALSE(is_there(folder.path("ws/.git/commondir")));
   CHECK(is_there(folder.path("ws/.git/hooks")));
 
+  // Whoever has planned but cannot start leaves nothing either.
+  {
+    const Result<GuardPlan> unused = plan_guard({folder.path("ws")});
+    CHECK(is_there(folder.path("ws/.git/commondir")));
+  }
+  CHECK_FALSE(is_there(folder.path("ws/.git/commondir")));
+  // One that was left by a session that was killed goes with the next.
+  folder.write("ws/.git/commondir", ".\n");
+  CHECK(start()->finish().empty());
+  CHECK_FALSE(is_there(folder.path("ws/.git/commondir")));
+
   folder.write("ws/.git/commondir", "../common\n");
   CHECK(start()->finish().empty());
   CHECK(folder.read("ws/.git/commondir") == "../common\n");
