@@ -3,9 +3,11 @@
 throwaway namespace or under `aegis confine`. Knows no attempt by its name."""
 
 import atexit
+import concurrent.futures
 import ctypes
 import functools
 import os
+import queue
 import shutil
 import socket
 import stat
@@ -24,7 +26,7 @@ SKIPPED = 77  # what ctest takes for "this test was skipped"
 SECRET = "only-for-the-host"
 MARK = "AEGIS_TEST_MARK"
 ORDINARY = 65534
-CROWD = 4  # controls at one time: they mostly wait for the kernel to end a namespace
+CROWD = 4  # labs of one user
 PATIENCE = 30  # seconds that one run may take
 TIERS = ("full", "landlock")
 THROWAWAY = ["unshare", "--user", "--map-root-user", "--mount", "--pid", "--fork", "--net", "--ipc", "--uts",
@@ -188,6 +190,24 @@ class Lab:
             except OSError:
                 continue
         return found
+
+
+def in_crowd(laboratory, attack, items):
+    """[attack(lab, item) for each item], several at one time, each in a lab of the user's that nobody else is in. They
+    mostly wait for the kernel to make or to end a namespace."""
+    free = queue.SimpleQueue()
+    for each in [laboratory, *laboratory.others]:
+        free.put(each)
+
+    def attack_in_free(item):
+        mine = free.get()
+        try:
+            return attack(mine, item)
+        finally:
+            free.put(mine)
+
+    with concurrent.futures.ThreadPoolExecutor(CROWD) as crowd:
+        return list(crowd.map(attack_in_free, items))
 
 
 @functools.lru_cache(maxsize=None)

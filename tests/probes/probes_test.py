@@ -6,9 +6,7 @@
 What tier landlock does not stop is listed, and must be what the rows say: no more and no less.
 """
 
-import concurrent.futures
 import os
-import queue
 import subprocess
 import unittest
 
@@ -100,21 +98,9 @@ class Controls(ProbeCase):
     def control_all(self, laboratory):
         self.need_throwaway(laboratory)
         names = [name for group in GROUPS for name in groups()[group] if not ROWS[name].alone]
-        free = queue.SimpleQueue()
-        for each in [laboratory, *laboratory.others]:
-            free.put(each)
-
-        def attack(name):
-            mine = free.get()
-            try:
-                return mine.attack_unconfined(name)
-            finally:
-                free.put(mine)
-
-        with concurrent.futures.ThreadPoolExecutor(lab.CROWD) as crowd:
-            for name, run in zip(names, crowd.map(attack, names)):
-                with self.subTest(name):
-                    self.check_control(laboratory, ROWS[name], run)
+        for name, run in zip(names, lab.in_crowd(laboratory, lab.Lab.attack_unconfined, names)):
+            with self.subTest(name):
+                self.check_control(laboratory, ROWS[name], run)
 
     def test_each_succeeds_unconfined(self):
         self.control_all(lab.labs()[0])
@@ -128,10 +114,10 @@ class Controls(ProbeCase):
 class Confined(ProbeCase):
     def attack(self, laboratory, tier):
         self.need_tier(laboratory, tier)
-        for group in GROUPS:
-            names = [name for name in groups()[group]
-                     if not ROWS[name].alone and (tier == "full" or not ROWS[name].full_only)]
-            run = laboratory.attack_confined(tier, *names)
+        batches = [[name for name in groups()[group]
+                    if not ROWS[name].alone and (tier == "full" or not ROWS[name].full_only)] for group in GROUPS]
+        runs = lab.in_crowd(laboratory, lambda mine, names: mine.attack_confined(tier, *names), batches)
+        for group, names, run in zip(GROUPS, batches, runs):
             for name in names:
                 with self.subTest(name):
                     self.check_confined(laboratory, tier, ROWS[name], run.outcomes.get(name))

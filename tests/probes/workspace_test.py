@@ -52,17 +52,18 @@ class Workspace(ProbeCase):
         return run, then, self.guarded(laboratory)
 
     def check_controls(self, laboratory, names):
-        for name in names:
+        attempts = lab.in_crowd(laboratory, lambda mine, name: self.attempt(mine, lab.THROWAWAY, name), names)
+        for name, (run, then, now) in zip(names, attempts):
             with self.subTest(f"{name}, {laboratory.name}, unconfined"):
-                run, then, now = self.attempt(laboratory, lab.THROWAWAY, name)
                 run.harm = [key for key in now if now[key] != then.get(key)]
                 self.check_control(laboratory, ROWS[name], run)
 
     def check_tier(self, laboratory, tier, names):
         """Each in a session of its own where the tier leaves some open, since those would spoil the others."""
         sessions = [names] if tier == "full" else [[name] for name in names]
-        for session in sessions:
-            run, then, now = self.attempt(laboratory, laboratory.confine(tier), *session)
+        attempts = lab.in_crowd(
+            laboratory, lambda mine, session: self.attempt(mine, mine.confine(tier), *session), sessions)
+        for session, (run, then, now) in zip(sessions, attempts):
             for name in session:
                 with self.subTest(f"{name}, {laboratory.name}, tier {tier}"):
                     self.check_confined(laboratory, tier, ROWS[name], run.outcomes.get(name))
