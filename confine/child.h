@@ -130,13 +130,14 @@ class Child {
   Child& operator=(Child&&) = delete;
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
-  /// Kills and reaps the first process.
+  /// Kills and reaps the first process, unless wait() has told its end.
   ~Child();
 
   [[nodiscard]] const Enforced& enforced() const { return enforced_; }
   [[nodiscard]] pid_t pid() const { return pid_; }
-  /// A pidfd, readable when the program has ended: then wait() does not block.
-  [[nodiscard]] int end_fd() const { return end_.get(); }
+  /// Readable when the program and, in tier full, all that it has started have ended: then wait()
+  /// does not block.
+  [[nodiscard]] int end_fd() const { return tier_ == Tier::full ? control_.get() : end_.get(); }
   /// The program's wait status (waitpid(2)); nothing when the first process was killed before it
   /// could tell. Blocks until then. Once.
   std::optional<int> wait();
@@ -153,7 +154,7 @@ class Child {
   pid_t pid_;
   Fd control_;             // its closing, however this process ends, ends the first process
   Fd supervisor_control_;  // likewise of the network's supervisor, when there is one
-  Fd end_;
+  Fd end_;                 // a pidfd, in tier landlock
   Enforced enforced_;
 };
 

@@ -52,17 +52,25 @@ int watch_signals() noexcept {
   return ::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-/// Reaps what has ended. The program's own wait status goes to the owner; true when it was among
-/// it.
-bool reap(pid_t program, int control) noexcept {
+/// Ends and reaps all that the program has left behind: kill(2) with -1 spares only the caller
+/// here, and each round catches what was being forked in the one before.
+void end_the_rest() noexcept {
+  do {
+    ::kill(-1, SIGKILL);
+  } while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR);
+}
+
+/// Reaps what has ended. When the program is among it, the rest is ended too, and only then does
+/// the owner get the program's wait status: nothing is left by the time it knows.
+void reap(pid_t program, int control) noexcept {
   int status = 0;
   pid_t pid = 0;
   while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
     if (pid != program) continue;
+    end_the_rest();
     static_cast<void>(::send(control, &status, sizeof status, MSG_NOSIGNAL));
-    return true;
+    ::_exit(0);
   }
-  return pid < 0 && errno == ECHILD;
 }
 
 [[noreturn]] void keep(pid_t program, int control, int signals) noexcept {
@@ -75,7 +83,7 @@ bool reap(pid_t program, int control) noexcept {
       // Only from outside: what is inside has pid > 0 here and could end the program anyway.
       if (signal.ssi_signo == SIGTERM && signal.ssi_pid == 0) ::kill(-program, SIGTERM);
     }
-    if (reap(program, control)) ::_exit(0);
+    reap(program, control);
   }
 }
 
@@ -115,7 +123,9 @@ void run_init(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
   const SetUp done = set_up(parts, ends);
   if (done.code != 0) give_up(ends, done);
   static_cast<void>(!::write(ends.set_up, &done, sizeof done));
-  const pid_t program = ::fork();
+  // Not copied for nothing: until exec it runs on this process's memory, of which it changes only
+  // the stack below here, and this process waits.
+  const pid_t program = ::vfork();
   if (program < 0) give_up(ends, failed(Stage::fork, errno));
   if (program == 0) run_payload(parts, ends);
   // The client waits for the end of what was 0 to 2.

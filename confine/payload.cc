@@ -67,8 +67,10 @@ SetUp lock_up_and_run(const Prepared::Parts& parts, const ChildEnds& ends) noexc
 int drop_capabilities() noexcept {
   // Root's uid must not bring them back at exec; who may not say so has none to lose.
   ::prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED);
-  for (unsigned long each = 0; ::prctl(PR_CAPBSET_READ, each) >= 0; ++each)
-    ::prctl(PR_CAPBSET_DROP, each);
+  // Up to the first number that is no capability (EINVAL); without CAP_SETPCAP none can be dropped
+  // (EPERM), and none can be gained either.
+  for (unsigned long each = 0; ::prctl(PR_CAPBSET_DROP, each) == 0; ++each) {
+  }
   ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};

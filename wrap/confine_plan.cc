@@ -70,13 +70,14 @@ Result<ResolvedPath> resolve_workspace(const std::string& path) {
   return workspace;
 }
 
-Result<Invocation> describe_caller(const ConfineRequest& request,
-                                   const std::vector<std::string>& argv,
-                                   const std::vector<std::string>& environment) {
+Result<Invocation> describe_invocation(const ConfineRequest& request,
+                                       const std::vector<std::string>& argv,
+                                       const std::vector<std::string>& environment) {
   const std::string here = AEGIS_TRY(own_folder());
   Invocation invocation{.argv = argv,
                         .program = AEGIS_TRY(find_program(argv.front())),
                         .home = {},
+                        .real_home = {},
                         .working_directory = here,
                         .environment = environment,
                         .network = request.network};
@@ -85,6 +86,8 @@ Result<Invocation> describe_caller(const ConfineRequest& request,
   if (auto home = home_folder()) invocation.home = std::move(home).value();
   while (invocation.home.size() > 1 && invocation.home.back() == '/')
     invocation.home.pop_back();
+  if (const auto home = confine::resolve_grant(invocation.home, kRead))
+    invocation.real_home = home->grant.path;
   if (request.workspace)
     invocation.working_directory = AEGIS_TRY(resolve_workspace(*request.workspace)).grant.path;
   for (const std::string_view folder : kNoStart) {
@@ -161,13 +164,14 @@ std::vector<std::string> complete_environment(const ConfineRequest& request,
   return environment;
 }
 
-/// The home as it is really named, so that a link on its way can be repeated in the private root.
-std::string real_home(const std::string& home, PathGrants& paths) {
-  if (home.empty()) return home;
-  auto resolved = confine::resolve_grant(home, kRead);
-  if (!resolved) return home;
-  paths.add_links(std::move(resolved->links));
-  return std::move(resolved->grant.path);
+/// The home as it is really named, and the links on its way for the private root to repeat.
+std::string take_home(const Invocation& invocation, PathGrants& paths) {
+  if (invocation.real_home.empty()) return invocation.home;
+  if (invocation.real_home != invocation.home) {
+    auto resolved = confine::resolve_grant(invocation.home, kRead);
+    if (resolved) paths.add_links(std::move(resolved->links));
+  }
+  return invocation.real_home;
 }
 
 }  // namespace
@@ -178,7 +182,7 @@ Result<ConfinePlan> plan_confinement(const ConfineRequest& request,
   if (request.tier == confine::Tier::landlock && request.network == confine::Network::granted) {
     return Error{"--allow-net: a network grant needs tier full"};
   }
-  const Invocation invocation = AEGIS_TRY(describe_caller(request, argv, environment));
+  const Invocation invocation = AEGIS_TRY(describe_invocation(request, argv, environment));
   const Command command = AEGIS_TRY(confine::inspect_command(invocation));
   ConfinePlan plan{{}, AEGIS_TRY(find_profile(request, command)), request.net};
   confine::Expanded expanded = AEGIS_TRY(confine::expand(plan.profile, invocation, command));
@@ -198,7 +202,7 @@ Result<ConfinePlan> plan_confinement(const ConfineRequest& request,
   spec.program = invocation.program;
   spec.environment = complete_environment(request, invocation, expanded.environment);
   spec.working_directory = invocation.working_directory;
-  spec.home = real_home(invocation.home, paths);
+  spec.home = take_home(invocation, paths);
   spec.paths = std::move(paths);
   spec.network = request.network;
   spec.bounds = request.bounds;
@@ -214,7 +218,7 @@ Result<std::string> shown_profile(const ConfineRequest& request,
     if (argv.empty()) {
       return Error{"--show-profile: which one? Name it with --profile, or give the command"};
     }
-    const Invocation invocation = AEGIS_TRY(describe_caller(request, argv, environment));
+    const Invocation invocation = AEGIS_TRY(describe_invocation(request, argv, environment));
     command = AEGIS_TRY(confine::inspect_command(invocation));
   }
   return AEGIS_TRY(find_profile(request, command)).text;

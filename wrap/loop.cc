@@ -294,12 +294,15 @@ void Loop::enforce(Ending ending) {
   set_phase(Phase::killed);
 }
 
-void Loop::count_output(std::size_t bytes) {
+/// What goes beyond is not relayed.
+bool Loop::is_within_output(std::size_t bytes) {
   output_ += bytes;
-  if (!options_.max_output || output_ <= *options_.max_output || enforced_) return;
+  if (!options_.max_output || output_ <= *options_.max_output) return true;
+  if (enforced_) return false;
   log("wrap: the server wrote more than --max-output " + std::to_string(*options_.max_output) +
       " bytes and is ended");
   enforce(Ending::output_exceeded);
+  return false;
 }
 
 /// What the server's own end is called.

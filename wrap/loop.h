@@ -81,7 +81,7 @@ class Loop {
   void client_closed(Ending ending);
   void client_gone();
   void enforce(Ending ending);
-  void count_output(std::size_t bytes);
+  [[nodiscard]] bool is_within_output(std::size_t bytes);
   void finish_server();
   void seal(Session::Seal seal);
   [[nodiscard]] Ending server_ending() const;

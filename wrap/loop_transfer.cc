@@ -78,8 +78,8 @@ void Loop::read_server() {
     case Transfer::Kind::later:
       return;
     case Transfer::Kind::moved:
+      if (!is_within_output(got.count)) return;
       to_client_.filled(got.count);
-      count_output(got.count);
       judge_server_frames();
       return;
     case Transfer::Kind::failed:
@@ -190,8 +190,8 @@ void Loop::read_errors() {
     case Transfer::Kind::later:
       return;
     case Transfer::Kind::moved:
+      if (!is_within_output(got.count)) return;
       errors_.append(piece.data(), got.count);
-      count_output(got.count);
       break;
     case Transfer::Kind::closed:
     case Transfer::Kind::failed:

@@ -37,13 +37,15 @@ class Channel {
     return {to_.fd(), static_cast<short>(begin_ == end_ ? 0 : POLLOUT), 0};
   }
   [[nodiscard]] bool is_done() const { return begin_ == end_ && !from_.is_open(); }
-  /// Bytes ever read.
-  [[nodiscard]] std::uint64_t total() const { return total_; }
 
-  void move(short readable, short writable) {
+  /// Something came when the budget was spent.
+  [[nodiscard]] bool is_over() const { return is_over_; }
+
+  /// Reads at most as much as `budget` still has, and takes it from there.
+  void move(short readable, short writable, std::uint64_t& budget) {
     if (writable != 0 && begin_ == end_ && (writable & (POLLERR | POLLHUP | POLLNVAL)) != 0)
       close();
-    if (readable != 0 && begin_ == end_ && from_.is_open()) read();
+    if (readable != 0 && begin_ == end_ && from_.is_open()) read(budget);
     if (begin_ != end_) write();
   }
   /// Nobody reads any more, so nobody may write either.
@@ -54,9 +56,16 @@ class Channel {
   }
 
  private:
-  void read() {
-    const Transfer got = from_.read(buffer_);
+  void read(std::uint64_t& budget) {
+    const bool is_spent = budget == 0;  // then one byte tells more from the end
+    const std::size_t most = is_spent ? 1 : std::min<std::uint64_t>(buffer_.size(), budget);
+    const Transfer got = from_.read({buffer_.data(), most});
     if (got.kind == Transfer::Kind::later) return;
+    if (is_spent && got.kind == Transfer::Kind::moved) {
+      is_over_ = true;
+      from_.close();
+      return;
+    }
     if (got.kind != Transfer::Kind::moved) {
       from_.close();
       to_.close();
@@ -64,7 +73,7 @@ class Channel {
     }
     begin_ = 0;
     end_ = got.count;
-    total_ += got.count;
+    budget -= got.count;
   }
   void write() {
     const Transfer put = to_.write(std::string_view(buffer_.data() + begin_, end_ - begin_));
@@ -77,7 +86,7 @@ class Channel {
   std::array<char, kBuffer> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
-  std::uint64_t total_ = 0;
+  bool is_over_ = false;
 };
 
 class Pump {
@@ -95,9 +104,9 @@ class Pump {
     server_.kill();
     server_.wait_for_keeper(kKeeperWait);
     if (stop_signal_) return kSignalBase + *stop_signal_;
+    if (is_ended_by_us_) return kSignalBase + SIGKILL;
     if (!ended_->wait_status) {
-      if (!is_ended_by_us_)
-        log("confine: the sandbox was killed before it could tell how the command ended");
+      log("confine: the sandbox was killed before it could tell how the command ended");
       return kAegisFailed;
     }
     return exit_code_of(*ended_->wait_status);
@@ -117,9 +126,9 @@ class Pump {
     for (const Watch& watch : options_.watches)
       watched.push_back({watch.fd, POLLIN, 0});
     if (::poll(watched.data(), watched.size(), timeout_ms()) == 0) server_.kill();
-    input_.move(watched[0].revents, watched[1].revents);
-    output_.move(watched[2].revents, watched[3].revents);
-    errors_.move(watched[4].revents, watched[5].revents);
+    input_.move(watched[0].revents, watched[1].revents, input_budget_);
+    output_.move(watched[2].revents, watched[3].revents, output_budget_);
+    errors_.move(watched[4].revents, watched[5].revents, output_budget_);
     check_output();
     if (watched[6].revents != 0) on_signal();
     if (watched[7].revents != 0) on_end();
@@ -136,16 +145,16 @@ class Pump {
   }
 
   void check_output() {
-    if (!options_.max_output || is_ended_by_us_) return;
-    if (output_.total() + errors_.total() <= *options_.max_output) return;
+    if (is_ended_by_us_ || !(output_.is_over() || errors_.is_over())) return;
     log("confine: the command wrote more than --max-output " +
         std::to_string(*options_.max_output) + " bytes and was ended");
     end_for_cause();
   }
 
-  /// The user has been told why.
+  /// The user has been told why. Nothing that comes from now on is carried.
   void end_for_cause() {
     is_ended_by_us_ = true;
+    output_budget_ = 0;
     server_.kill();
   }
 
@@ -170,6 +179,8 @@ class Pump {
 
   Server& server_;
   PumpOptions options_;
+  std::uint64_t input_budget_ = UINT64_MAX;
+  std::uint64_t output_budget_ = options_.max_output.value_or(UINT64_MAX);  // of both
   Channel input_;
   Channel output_;
   Channel errors_;

@@ -41,6 +41,13 @@ Result<Pipe> make_pipe(Ours ours) {
   return made;
 }
 
+Result<Pipe> make_socket_pair() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return errno_error("make a socket pair");
+  return Pipe{Fd(ends[0]), Fd(ends[1])};
+}
+
 bool is_runnable(const std::string& path) {
   struct stat status = {};
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
@@ -49,29 +56,35 @@ bool is_runnable(const std::string& path) {
 
 }  // namespace
 
+/// Both sides of everything between aegis and what it runs.
+struct Server::Ends {
+  Pipe input;
+  Pipe output;
+  Pipe errors;
+  Pipe net_reports;  // a socket pair; the reading end is ours
+};
+
+Result<Server::Ends> Server::make_ends(const confine::Prepared* confined) {
+  Ends ends{AEGIS_TRY(make_pipe(Ours::write_end)),
+            AEGIS_TRY(make_pipe(Ours::read_end)),
+            AEGIS_TRY(make_pipe(Ours::read_end)),
+            {}};
+  if (confined != nullptr && confined->spec().network == confine::Network::granted)
+    ends.net_reports = AEGIS_TRY(make_socket_pair());
+  return ends;
+}
+
+void Server::take(Ends& ends) {
+  input_ = std::move(ends.input.write_end);
+  output_ = std::move(ends.output.read_end);
+  errors_ = std::move(ends.errors.read_end);
+  net_reports_ = std::move(ends.net_reports.read_end);
+}
+
 Result<Server> Server::prepare(const std::vector<std::string>& argv,
                                const confine::Prepared* confined) {
-  Pipe input = AEGIS_TRY(make_pipe(Ours::write_end));
-  Pipe output = AEGIS_TRY(make_pipe(Ours::read_end));
-  Pipe errors = AEGIS_TRY(make_pipe(Ours::read_end));
-  int control[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control) != 0) {
-    return errno_error("make a socket pair");
-  }
-  Fd ours(control[0]);
-  KeeperEnds ends{std::move(input.read_end),
-                  std::move(output.write_end),
-                  std::move(errors.write_end),
-                  Fd(control[1]),
-                  {}};
-  Fd net_reports;
-  if (confined != nullptr && confined->spec().network == confine::Network::granted) {
-    int reports[2];
-    if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, reports) != 0)
-      return errno_error("make a socket pair");
-    net_reports = Fd(reports[0]);
-    ends.net_reports = Fd(reports[1]);
-  }
+  Ends ends = AEGIS_TRY(make_ends(confined));
+  Pipe control = AEGIS_TRY(make_socket_pair());
   std::vector<std::string> words = argv;
   std::vector<char*> pointers;
   pointers.reserve(words.size() + 1);
@@ -81,15 +94,31 @@ Result<Server> Server::prepare(const std::vector<std::string>& argv,
 
   const pid_t pid = ::fork();
   if (pid < 0) return errno_error("fork the keeper");
-  if (pid == 0) run_keeper(std::move(ends), {pointers.data(), confined});
-
+  if (pid == 0) {
+    run_keeper({std::move(ends.input.read_end),
+                std::move(ends.output.write_end),
+                std::move(ends.errors.write_end),
+                std::move(control.write_end),
+                std::move(ends.net_reports.write_end)},
+               {pointers.data(), confined});
+  }
   Server server;
   server.keeper_ = pid;
-  server.control_ = std::move(ours);
-  server.input_ = std::move(input.write_end);
-  server.output_ = std::move(output.read_end);
-  server.errors_ = std::move(errors.read_end);
-  server.net_reports_ = std::move(net_reports);
+  server.control_ = std::move(control.read_end);
+  server.take(ends);
+  return server;
+}
+
+Result<Server> Server::prepare_unkept(const confine::Prepared& confined) {
+  Ends ends = AEGIS_TRY(make_ends(&confined));
+  Server server;
+  server.unkept_ = &confined;
+  server.take(ends);
+  server.ends_ = {std::move(ends.input.read_end),
+                  std::move(ends.output.write_end),
+                  std::move(ends.errors.write_end),
+                  {},
+                  std::move(ends.net_reports.write_end)};
   return server;
 }
 
@@ -100,7 +129,10 @@ Server::Server(Server&& other) noexcept
       output_(std::move(other.output_)),
       errors_(std::move(other.errors_)),
       net_reports_(std::move(other.net_reports_)),
-      failed_set_up_(other.failed_set_up_) {}
+      failed_set_up_(other.failed_set_up_),
+      unkept_(other.unkept_),
+      ends_(std::move(other.ends_)),
+      child_(std::move(other.child_)) {}
 
 Server::~Server() {
   if (keeper_ < 0) return;
@@ -114,7 +146,19 @@ void Server::order(KeeperOrder order) {
   static_cast<void>(::send(control_.get(), &order, sizeof order, MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
+Result<confine::Enforced> Server::start_child() {
+  auto child = confine::Child::start(
+      *unkept_,
+      {ends_.input.get(), ends_.output.get(), ends_.errors.get(), ends_.net_reports.get()},
+      failed_set_up_);
+  ends_ = {};
+  if (!child) return Error{"run the program", failed_set_up_.code};
+  child_.emplace(std::move(*child));
+  return child_->enforced();
+}
+
 Result<confine::Enforced> Server::start() {
+  if (unkept_ != nullptr) return start_child();
   order(KeeperOrder::start);
   KeeperReport report{};
   ssize_t size = 0;
@@ -129,6 +173,11 @@ Result<confine::Enforced> Server::start() {
 }
 
 std::optional<Server::Ended> Server::next_report() {
+  if (child_) {
+    pollfd ended{child_->end_fd(), POLLIN, 0};
+    if (::poll(&ended, 1, 0) <= 0) return std::nullopt;
+    return Ended{child_->wait()};
+  }
   KeeperReport report{};
   const ssize_t size = ::recv(control_.get(), &report, sizeof report, MSG_DONTWAIT);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
@@ -137,10 +186,12 @@ std::optional<Server::Ended> Server::next_report() {
 }
 
 void Server::terminate() {
+  if (child_) child_->terminate();
   order(KeeperOrder::terminate);
 }
 
 void Server::kill() {
+  if (child_) child_->kill();
   order(KeeperOrder::kill);
 }
 

@@ -24,6 +24,9 @@ class Server {
   /// instead of it, and only has to live as long as the call.
   static confine::Result<Server> prepare(const std::vector<std::string>& argv,
                                          const confine::Prepared* confined = nullptr);
+  /// Without a keeper, for a process that never holds a secret, in tier full, whose first process
+  /// does what a keeper does: it saves a fork. `confined` outlives start().
+  static confine::Result<Server> prepare_unkept(const confine::Prepared& confined);
 
   Server(Server&& other) noexcept;
   Server& operator=(Server&&) = delete;
@@ -45,7 +48,7 @@ class Server {
   /// one.
   [[nodiscard]] const confine::Fd& net_reports() const { return net_reports_; }
   /// Readable when next_report has something to say.
-  [[nodiscard]] int control_fd() const { return control_.get(); }
+  [[nodiscard]] int control_fd() const { return child_ ? child_->end_fd() : control_.get(); }
 
   struct Ended {
     std::optional<int> wait_status;  // waitpid's; empty when the keeper itself was killed
@@ -62,6 +65,10 @@ class Server {
 
  private:
   Server() = default;
+  struct Ends;
+  static confine::Result<Ends> make_ends(const confine::Prepared* confined);
+  void take(Ends& ends);
+  confine::Result<confine::Enforced> start_child();
   void order(KeeperOrder order);
 
   pid_t keeper_ = -1;
@@ -71,6 +78,10 @@ class Server {
   confine::Fd errors_;
   confine::Fd net_reports_;
   confine::SetUp failed_set_up_ = {};
+  // Without a keeper: what is to be started, and what runs.
+  const confine::Prepared* unkept_ = nullptr;
+  KeeperEnds ends_;
+  std::optional<confine::Child> child_;
 };
 
 /// The file that execvp(3) would run for `command`: itself when it holds a '/', else the first in

@@ -45,7 +45,9 @@ int run(ConfineRequest request, const std::vector<std::string>& argv) {
   if (!signals) return fail(confine::describe(signals.error()), kAegisFailed);
   if (const auto watching = confinement->start_watching(); !watching)
     return fail_to_prepare(watching.error());
-  auto server = Server::prepare(argv, &confinement->prepared());
+  const confine::Prepared& prepared = confinement->prepared();
+  auto server = prepared.spec().tier == confine::Tier::full ? Server::prepare_unkept(prepared)
+                                                            : Server::prepare(argv, &prepared);
   if (!server) return fail(confine::describe(server.error()), kAegisFailed);
   if (const auto started = server->start(); !started) {
     const confine::SetUp& failed = server->failed_set_up();
