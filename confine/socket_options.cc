@@ -74,6 +74,7 @@ OptionValue read_option(int socket, const Option& option) {
 std::vector<OptionValue> new_values(int domain) {
   const Fd socket(::socket(domain, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP));
   std::vector<OptionValue> values;
+  values.reserve(kOptions.size());
   for (const Option& option : kOptions)
     values.push_back(socket.is_open() ? read_option(socket.get(), option) : OptionValue{});
   return values;

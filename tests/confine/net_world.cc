@@ -133,6 +133,16 @@ std::uint16_t listen_on(int socket, const char* address, int backlog) {
   }
 }
 
+std::string missing_for_world() {
+  if (::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION) < 4)
+    return "Landlock ABI 4 (Linux 6.7)";
+  const pid_t child = clone_into(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWPID);
+  if (child == 0) ::_exit(0);
+  if (child < 0) return std::string{"user, network and pid namespaces: "} + std::strerror(errno);
+  ::waitpid(child, nullptr, 0);
+  return {};
+}
+
 }  // namespace
 
 EchoServer::EchoServer(const char* address) {
@@ -161,17 +171,14 @@ FullServer::~FullServer() {
     ::close(socket);
 }
 
-std::string NetWorld::missing() {
-  if (::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION) < 4)
-    return "Landlock ABI 4 (Linux 6.7)";
-  const pid_t child = clone_into(CLONE_NEWUSER | CLONE_NEWNET | CLONE_NEWPID);
-  if (child == 0) ::_exit(0);
-  if (child < 0) return std::string{"user, network and pid namespaces: "} + std::strerror(errno);
-  ::waitpid(child, nullptr, 0);
-  return {};
+bool NetWorld::is_possible() {
+  static const std::string missing = missing_for_world();
+  if (!missing.empty()) std::printf("skipped: 1: needs %s\n", missing.c_str());
+  return missing.empty();
 }
 
-NetWorld::NetWorld(std::vector<confine::NetGrant> grants, confine::ResolveName resolve) {
+NetWorld::NetWorld(const std::vector<confine::NetGrant>& grants,
+                   const confine::ResolveName& resolve) {
   auto [inlet, their_inlet] = make_sockets();
   auto [reports, their_reports] = make_sockets();
   auto [control, their_control] = make_sockets();

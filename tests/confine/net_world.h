@@ -72,11 +72,11 @@ class FullServer {
 
 class NetWorld {
  public:
-  /// Why this kernel or user cannot have such a world; empty when it can.
-  static std::string missing();
+  /// Whether this kernel and user can have such a world; says on stdout when not and why.
+  static bool is_possible();
 
-  explicit NetWorld(std::vector<confine::NetGrant> grants,
-                    confine::ResolveName resolve = nothing_resolves);
+  explicit NetWorld(const std::vector<confine::NetGrant>& grants,
+                    const confine::ResolveName& resolve = nothing_resolves);
   NetWorld(const NetWorld&) = delete;
   NetWorld& operator=(const NetWorld&) = delete;
   ~NetWorld();

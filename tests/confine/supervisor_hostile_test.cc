@@ -27,12 +27,6 @@ namespace {
 using namespace aegis::test;
 using Kind = aegis::confine::NetReport::Kind;
 
-bool is_skipped() {
-  static const std::string kMissing = NetWorld::missing();
-  if (!kMissing.empty()) MESSAGE("skipped: needs ", kMissing);
-  return !kMissing.empty();
-}
-
 sockaddr_in loopback(std::uint16_t port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
@@ -63,7 +57,7 @@ class Beside {
 };
 
 TEST_CASE("an address that is changed while it is judged never leads elsewhere") {
-  if (is_skipped()) return;
+  if (!NetWorld::is_possible()) return;
   const EchoServer granted;
   const EchoServer other;
   NetWorld world({{"127.0.0.1", granted.port()}});
@@ -90,36 +84,45 @@ TEST_CASE("an address that is changed while it is judged never leads elsewhere")
   CHECK(other.count() == 0);
 }
 
+/// A socket of the host's network that is connected no more. -1 when it cannot be had.
+int dissolved_socket(std::uint16_t granted) {
+  const int socket = tcp_socket(AF_INET, SOCK_NONBLOCK);
+  const sockaddr nowhere{AF_UNSPEC, {}};
+  const bool is_had = connect_v4(socket, "127.0.0.1", granted) == -EINPROGRESS &&
+                      ::connect(socket, &nowhere, sizeof nowhere) == 0;
+  return is_had ? socket : -1;
+}
+
+/// 0: connected; 1: EINVAL, the kernel's own word about a unix socket; 2: EACCES, ours or
+/// Landlock's.
+std::size_t outcome_of(int result) {
+  if (result == 0) return 0;
+  if (errno == EINVAL) return 1;
+  return errno == EACCES ? 2 : 3;
+}
+
 TEST_CASE("a socket that is changed while it is judged never leads elsewhere") {
-  if (is_skipped()) return;
+  if (!NetWorld::is_possible()) return;
   const EchoServer granted;
   const EchoServer other;
   NetWorld world({{"127.0.0.1", granted.port()}});
-  Shared<std::atomic<int>[3]> outcomes;
+  Shared<std::atomic<int>[4]> outcomes;
   const int code = world.run([&] {
     // Under one number, by turns: a unix socket, whose connect is left to the kernel; a closed
     // socket of the host's network; one of the program's own.
     const int local = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const int host = tcp_socket(AF_INET, SOCK_NONBLOCK);
-    static_cast<void>(connect_v4(host, "127.0.0.1", granted.port()));
-    const sockaddr nowhere{AF_UNSPEC, {}};
-    if (::connect(host, &nowhere, sizeof nowhere) != 0) return 1;
+    const int host = dissolved_socket(granted.port());
+    if (host < 0) return 1;
     const int own = tcp_socket(AF_INET, SOCK_NONBLOCK);
-    const int changing = ::dup(local);
+    const int changing = ::fcntl(local, F_DUPFD, 0);
     sockaddr_in address = loopback(other.port());
-    {
-      const Beside flipping([=] {
-        for (const int each : {local, host, own})
-          ::dup3(each, changing, O_CLOEXEC);
-      });
-      for (int count = 0; count < 3000; ++count) {
-        const int result =
-            ::connect(changing, reinterpret_cast<sockaddr*>(&address), sizeof address);
-        if (result == 0) (*outcomes)[0].fetch_add(1);
-        // EINVAL is the kernel's own word about a unix socket, EACCES ours or Landlock's.
-        if (result != 0 && errno == EINVAL) (*outcomes)[1].fetch_add(1);
-        if (result != 0 && errno == EACCES) (*outcomes)[2].fetch_add(1);
-      }
+    const Beside flipping([=] {
+      for (const int each : {local, host, own})
+        ::dup3(each, changing, O_CLOEXEC);
+    });
+    for (int count = 0; count < 3000; ++count) {
+      const int result = ::connect(changing, reinterpret_cast<sockaddr*>(&address), sizeof address);
+      (*outcomes)[outcome_of(result)].fetch_add(1);
     }
     return 0;
   });
@@ -131,7 +134,7 @@ TEST_CASE("a socket that is changed while it is judged never leads elsewhere") {
 }
 
 TEST_CASE("a socket that is changed while listen is judged never listens on the host") {
-  if (is_skipped()) return;
+  if (!NetWorld::is_possible()) return;
   const EchoServer granted;
   NetWorld world({{"127.0.0.1", granted.port()}});
   Shared<std::atomic<int>[3]> outcomes;
@@ -140,11 +143,9 @@ TEST_CASE("a socket that is changed while listen is judged never listens on the 
     sockaddr_un name{};
     name.sun_family = AF_UNIX;
     if (::bind(local, reinterpret_cast<sockaddr*>(&name), sizeof(sa_family_t)) != 0) return 1;
-    const int host = tcp_socket(AF_INET, SOCK_NONBLOCK);
-    static_cast<void>(connect_v4(host, "127.0.0.1", granted.port()));
-    const sockaddr nowhere{AF_UNSPEC, {}};
-    if (::connect(host, &nowhere, sizeof nowhere) != 0) return 2;
-    const int changing = ::dup(local);
+    const int host = dissolved_socket(granted.port());
+    if (host < 0) return 2;
+    const int changing = ::fcntl(local, F_DUPFD, 0);
     const Beside flipping([=] {
       ::dup3(local, changing, O_CLOEXEC);
       ::dup3(host, changing, O_CLOEXEC);
@@ -165,48 +166,63 @@ TEST_CASE("a socket that is changed while listen is judged never listens on the 
   CHECK((*outcomes)[2].load() == 0);
 }
 
+bool is_served(std::uint16_t port) {
+  const int socket = tcp_socket();
+  const bool is_there = connect_v4(socket, "127.0.0.1", port) == 0 && is_echoed(socket);
+  ::close(socket);
+  return is_there;
+}
+
+/// A process that is killed while it waits for its connect. False when it had not to be.
+bool is_killed_waiting(std::uint16_t port) {
+  const pid_t dying = ::fork();
+  if (dying == 0) ::_exit(connect_v4(tcp_socket(), "127.0.0.1", port) == 0 ? 1 : 2);
+  ::usleep(10'000);
+  ::kill(dying, SIGKILL);
+  int status = 0;
+  ::waitpid(dying, &status, 0);
+  return WIFSIGNALED(status);
+}
+
+/// A process that executes another program while a thread of it waits for its connect.
+int exec_waiting(std::uint16_t port) {
+  const pid_t execing = ::fork();
+  if (execing == 0) {
+    const std::thread waiting([port] { connect_v4(tcp_socket(), "127.0.0.1", port); });
+    ::usleep(50'000);
+    ::execl("/bin/true", "true", nullptr);
+    ::_exit(1);
+  }
+  int status = 1;
+  ::waitpid(execing, &status, 0);
+  return status;
+}
+
+/// What vfork(2) makes: a process in its parent's memory.
+int connect_sharing(std::uint16_t port) {
+  const int socket = tcp_socket();
+  // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork): it is what is tried
+  const pid_t sharing = ::vfork();
+  // NOLINTNEXTLINE(clang-analyzer-unix.Vfork): it only fills its own stack frames
+  if (sharing == 0) ::_exit(connect_v4(socket, "127.0.0.1", port) == 0 ? 0 : 1);
+  int status = 1;
+  ::waitpid(sharing, &status, 0);
+  return status;
+}
+
 TEST_CASE("callers that die, exec or share their memory leave the supervisor at work") {
-  if (is_skipped()) return;
+  if (!NetWorld::is_possible()) return;
   const FullServer full;
   const EchoServer server;
   NetWorld world({{"127.0.0.1", full.port()}, {"127.0.0.1", server.port()}});
   Shared<int[5]> got;
   const int code = world.run([&] {
-    const auto is_served = [&] {
-      const int socket = tcp_socket();
-      const bool is_there =
-          connect_v4(socket, "127.0.0.1", server.port()) == 0 && is_echoed(socket);
-      ::close(socket);
-      return is_there ? 1 : 0;
-    };
-    for (int count = 0; count < 20; ++count) {
-      const pid_t dying = ::fork();
-      if (dying == 0) ::_exit(connect_v4(tcp_socket(), "127.0.0.1", full.port()) == 0 ? 1 : 2);
-      ::usleep(10'000);
-      ::kill(dying, SIGKILL);
-      int status = 0;
-      ::waitpid(dying, &status, 0);
-      (*got)[0] += WIFSIGNALED(status) ? 1 : 0;
-    }
-    (*got)[1] = is_served();
-
-    const pid_t execing = ::fork();
-    if (execing == 0) {
-      std::thread waiting([&] { connect_v4(tcp_socket(), "127.0.0.1", full.port()); });
-      ::usleep(50'000);
-      ::execl("/bin/true", "true", nullptr);
-      ::_exit(1);
-    }
-    int status = 1;
-    ::waitpid(execing, &status, 0);
-    (*got)[2] = status;
-    (*got)[3] = is_served();
-
-    const int socket = tcp_socket();
-    const pid_t sharing = ::vfork();
-    if (sharing == 0) ::_exit(connect_v4(socket, "127.0.0.1", server.port()) == 0 ? 0 : 1);
-    ::waitpid(sharing, &status, 0);
-    (*got)[4] = status;
+    for (int count = 0; count < 20; ++count)
+      (*got)[0] += is_killed_waiting(full.port()) ? 1 : 0;
+    (*got)[1] = is_served(server.port()) ? 1 : 0;
+    (*got)[2] = exec_waiting(full.port());
+    (*got)[3] = is_served(server.port()) ? 1 : 0;
+    (*got)[4] = connect_sharing(server.port());
     return 0;
   });
   CHECK(code == 0);
@@ -218,7 +234,7 @@ TEST_CASE("callers that die, exec or share their memory leave the supervisor at 
 }
 
 TEST_CASE("more waiting connects than there is room for are refused, and the rest goes on") {
-  if (is_skipped()) return;
+  if (!NetWorld::is_possible()) return;
   const FullServer full;
   const EchoServer server;
   NetWorld world({{"127.0.0.1", full.port()}, {"127.0.0.1", server.port()}});
@@ -226,6 +242,7 @@ TEST_CASE("more waiting connects than there is room for are refused, and the res
   const int code = world.run([&]() -> int {
     constexpr int kThreads = 300;
     std::vector<std::thread> threads;
+    threads.reserve(kThreads);
     for (int count = 0; count < kThreads; ++count) {
       threads.emplace_back([&] {
         if (connect_v4(tcp_socket(), "127.0.0.1", full.port()) == -EAGAIN) (*got)[0].fetch_add(1);
@@ -244,7 +261,7 @@ TEST_CASE("more waiting connects than there is room for are refused, and the res
 }
 
 TEST_CASE("a connect to its own full queue holds up nobody") {
-  if (is_skipped()) return;
+  if (!NetWorld::is_possible()) return;
   const EchoServer server;
   NetWorld world({{"127.0.0.1", server.port()}});
   Shared<std::atomic<int>[3]> got;
@@ -257,6 +274,7 @@ TEST_CASE("a connect to its own full queue holds up nobody") {
     ::getsockname(listening, reinterpret_cast<sockaddr*>(&here), &size);
     const std::uint16_t port = ntohs(here.sin_port);
     std::vector<std::thread> threads;
+    threads.reserve(4);
     for (int count = 0; count < 4; ++count) {
       threads.emplace_back([&, port] {
         connect_v4(tcp_socket(), "127.0.0.1", port);
@@ -265,8 +283,7 @@ TEST_CASE("a connect to its own full queue holds up nobody") {
     }
     ::usleep(300'000);
     (*got)[1] = (*got)[0].load();
-    const int socket = tcp_socket();
-    (*got)[2] = connect_v4(socket, "127.0.0.1", server.port()) == 0 && is_echoed(socket) ? 1 : 0;
+    (*got)[2] = is_served(server.port()) ? 1 : 0;
     ::_exit(0);
   });
   CHECK(code == 0);

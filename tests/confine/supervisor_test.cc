@@ -29,15 +29,8 @@ using namespace aegis::test;
 using aegis::confine::NetReport;
 using Kind = aegis::confine::NetReport::Kind;
 
-/// Whether there can be no such world here, which is said.
-bool is_skipped() {
-  static const std::string kMissing = NetWorld::missing();
-  if (!kMissing.empty()) MESSAGE("skipped: needs ", kMissing);
-  return !kMissing.empty();
-}
-
 TEST_CASE("a granted address is connected to") {
-  if (is_skipped()) return;
+  if (!NetWorld::is_possible()) return;
   const EchoServer server;
   NetWorld world({{"127.0.0.1", server.port()}});
   Shared<int[4]> got;
@@ -64,7 +57,7 @@ TEST_CASE("a granted address is connected to") {
 }
 
 TEST_CASE("what is not granted is refused and reported") {
-  if (is_skipped()) return;
+  if (!NetWorld::is_possible()) return;
   const EchoServer granted;
   const EchoServer other;
   NetWorld world({{"127.0.0.1", granted.port()}});
@@ -99,7 +92,7 @@ TEST_CASE("what is not granted is refused and reported") {
 }
 
 TEST_CASE("an IPv4 address inside an IPv6 one is that address") {
-  if (is_skipped()) return;
+  if (!NetWorld::is_possible()) return;
   const EchoServer server;
   NetWorld world({{"127.0.0.1", server.port()}});
   Shared<int[2]> got;
@@ -114,13 +107,13 @@ TEST_CASE("an IPv4 address inside an IPv6 one is that address") {
 }
 
 TEST_CASE("duplicates made before connect follow, each with its own close-on-exec") {
-  if (is_skipped()) return;
+  if (!NetWorld::is_possible()) return;
   const EchoServer server;
   NetWorld world({{"127.0.0.1", server.port()}});
   Shared<int[5]> got;
   world.run([&] {
     const int socket = tcp_socket();
-    const int copy = ::dup(socket);
+    const int copy = ::fcntl(socket, F_DUPFD, 0);
     const int far = ::fcntl(socket, F_DUPFD_CLOEXEC, 900);
     const int other = tcp_socket();
     (*got)[0] = connect_v4(socket, "127.0.0.1", server.port());
@@ -139,7 +132,7 @@ TEST_CASE("duplicates made before connect follow, each with its own close-on-exe
 }
 
 TEST_CASE("what was registered with epoll before connect follows") {
-  if (is_skipped()) return;
+  if (!NetWorld::is_possible()) return;
   const EchoServer server;
   NetWorld world({{"127.0.0.1", server.port()}});
   Shared<int[8]> got;
@@ -147,7 +140,7 @@ TEST_CASE("what was registered with epoll before connect follows") {
     const int first = ::epoll_create1(EPOLL_CLOEXEC);
     const int second = ::epoll_create1(EPOLL_CLOEXEC);
     const int socket = tcp_socket(AF_INET, SOCK_NONBLOCK);
-    const int copy = ::dup(socket);
+    const int copy = ::fcntl(socket, F_DUPFD, 0);
     epoll_event wanted{};
     wanted.events = EPOLLOUT;
     wanted.data.u64 = 0x123456789abcdef0;
@@ -179,21 +172,29 @@ TEST_CASE("what was registered with epoll before connect follows") {
   CHECK((*got)[7] == 0);
 }
 
+/// Connects, is echoed, and goes.
+bool is_served(std::uint16_t port, int flags) {
+  const int socket = tcp_socket(AF_INET, flags);
+  const int result = connect_v4(socket, "127.0.0.1", port);
+  const bool is_connected =
+      result == 0 || (result == -EINPROGRESS && flags != 0 && await_connect(socket) == 0);
+  const bool is_there = is_connected && is_echoed(socket);
+  ::close(socket);
+  return is_there;
+}
+
 TEST_CASE("a hundred at once all get through") {
-  if (is_skipped()) return;
+  if (!NetWorld::is_possible()) return;
   const EchoServer server;
   NetWorld world({{"127.0.0.1", server.port()}});
   Shared<std::atomic<int>> echoed;
   const int code = world.run([&] {
+    constexpr int kThreads = 100;
     std::vector<std::thread> threads;
-    for (int count = 0; count < 100; ++count) {
+    threads.reserve(kThreads);
+    for (int count = 0; count < kThreads; ++count) {
       threads.emplace_back([&, count] {
-        const int socket = tcp_socket(AF_INET, count % 2 == 0 ? SOCK_NONBLOCK : 0);
-        const int result = connect_v4(socket, "127.0.0.1", server.port());
-        const bool is_there =
-            count % 2 == 0 ? result == -EINPROGRESS && await_connect(socket) == 0 : result == 0;
-        if (is_there && is_echoed(socket)) echoed->fetch_add(1);
-        ::close(socket);
+        if (is_served(server.port(), count % 2 == 0 ? SOCK_NONBLOCK : 0)) echoed->fetch_add(1);
       });
     }
     for (std::thread& thread : threads)
@@ -206,7 +207,7 @@ TEST_CASE("a hundred at once all get through") {
 }
 
 TEST_CASE("one that waits for the other side holds up nobody") {
-  if (is_skipped()) return;
+  if (!NetWorld::is_possible()) return;
   const FullServer full;
   const EchoServer server;
   NetWorld world({{"127.0.0.1", full.port()}, {"127.0.0.1", server.port()}});
@@ -218,9 +219,7 @@ TEST_CASE("one that waits for the other side holds up nobody") {
     std::thread waiting([&] { (*got)[0] = connect_v4(slow, "127.0.0.1", full.port()); });
     ::usleep(100'000);
     for (int count = 0; count < 20; ++count) {
-      const int socket = tcp_socket();
-      (*got)[1] += connect_v4(socket, "127.0.0.1", server.port()) == 0 && is_echoed(socket) ? 1 : 0;
-      ::close(socket);
+      (*got)[1] += is_served(server.port(), 0) ? 1 : 0;
     }
     (*got)[2] = (*got)[0];
     waiting.join();
@@ -235,7 +234,7 @@ TEST_CASE("one that waits for the other side holds up nobody") {
 }
 
 TEST_CASE("a connect that fails leaves a socket that can connect elsewhere") {
-  if (is_skipped()) return;
+  if (!NetWorld::is_possible()) return;
   std::uint16_t nobody = 0;
   { nobody = EchoServer().port(); }
   const EchoServer server;
@@ -263,7 +262,7 @@ TEST_CASE("a connect that fails leaves a socket that can connect elsewhere") {
 }
 
 TEST_CASE("what a program set on its socket is set on the connection") {
-  if (is_skipped()) return;
+  if (!NetWorld::is_possible()) return;
   const EchoServer server;
   NetWorld world({{"127.0.0.1", server.port()}});
   Shared<int[6]> got;
@@ -302,7 +301,7 @@ TEST_CASE("what a program set on its socket is set on the connection") {
 }
 
 TEST_CASE("a program's own loopback and its unix sockets go on as ever") {
-  if (is_skipped()) return;
+  if (!NetWorld::is_possible()) return;
   NetWorld world({{"192.0.2.1", 80}});
   Shared<int[8]> got;
   const int code = world.run([&] {
@@ -349,7 +348,7 @@ TEST_CASE("a program's own loopback and its unix sockets go on as ever") {
 }
 
 TEST_CASE("a granted connection's socket can be dissolved but neither bound nor listened on") {
-  if (is_skipped()) return;
+  if (!NetWorld::is_possible()) return;
   const EchoServer server;
   NetWorld world({{"127.0.0.1", server.port()}});
   Shared<int[6]> got;
@@ -376,7 +375,7 @@ TEST_CASE("a granted connection's socket can be dissolved but neither bound nor 
 }
 
 TEST_CASE("what is not TCP goes nowhere") {
-  if (is_skipped()) return;
+  if (!NetWorld::is_possible()) return;
   const EchoServer server;
   NetWorld world({{"127.0.0.1", server.port()}});
   Shared<int[9]> got;
@@ -424,7 +423,7 @@ TEST_CASE("what is not TCP goes nowhere") {
 }
 
 TEST_CASE("without its supervisor a program connects to nothing") {
-  if (is_skipped()) return;
+  if (!NetWorld::is_possible()) return;
   const EchoServer server;
   NetWorld world({{"127.0.0.1", server.port()}});
   Shared<int[3]> got;
