@@ -288,6 +288,14 @@ Result<void> refuse_calls(FilterBuilder& builder, const FilterOptions& options) 
   return {};
 }
 
+Result<void> refuse_sockets(FilterBuilder& builder, const FilterOptions& options) {
+  AEGIS_TRY(refuse_other_sockets(builder, SCMP_SYS(socketpair), kPairs));
+  const bool is_left = options.network == Network::granted &&
+                       options.sockets == FilterOptions::Sockets::leave_to_listener;
+  if (is_left) return {};
+  return refuse_other_sockets(builder, SCMP_SYS(socket), allowed_sockets(options));
+}
+
 }  // namespace
 
 Result<Filter> Filter::compile(const FilterOptions& options) {
@@ -297,8 +305,7 @@ Result<Filter> Filter::compile(const FilterOptions& options) {
   }
   FilterBuilder builder = AEGIS_TRY(FilterBuilder::make(FilterBuilder::Otherwise::allow));
   AEGIS_TRY(refuse_calls(builder, options));
-  AEGIS_TRY(refuse_other_sockets(builder, SCMP_SYS(socket), allowed_sockets(options)));
-  AEGIS_TRY(refuse_other_sockets(builder, SCMP_SYS(socketpair), kPairs));
+  AEGIS_TRY(refuse_sockets(builder, options));
 
   Filter filter;
   filter.program_ = AEGIS_TRY(builder.program());

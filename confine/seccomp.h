@@ -20,6 +20,11 @@ struct FilterOptions {
   /// From ABI 6 on Landlock keeps a program from the host's abstract unix sockets. Below it, or
   /// when it is not said, an unconfined network means no unix sockets at all.
   int landlock_abi = 0;
+  /// With a granted network the listener's filter (net_child.h) may refuse sockets itself, and note
+  /// each. An errno from here would come before its notification (seccomp(2)), so they are then
+  /// left to it: only for who loads both.
+  enum class Sockets : std::uint8_t { refuse, leave_to_listener };
+  Sockets sockets = Sockets::refuse;
 };
 
 /// What the kernel is given (seccomp(2)): a classic BPF program.

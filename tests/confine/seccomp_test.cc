@@ -410,6 +410,18 @@ TEST_CASE("an unconfined network brings unix sockets only where Landlock keeps t
             {{"unix", SYS_socket, {AF_UNIX, SOCK_STREAM, 0}, kStopped}});
 }
 
+TEST_CASE("sockets are left to the listener where there is one alone") {
+  using Sockets = FilterOptions::Sockets;
+  for (const Network network : {Network::none, Network::granted, Network::unconfined}) {
+    const bool is_left = network == Network::granted;
+    const int error = is_left ? kStopped : EAFNOSUPPORT;
+    check_all({Tier::full, network, 7, Sockets::leave_to_listener},
+              {{"packets", SYS_socket, {AF_PACKET, SOCK_RAW, 0}, error},
+               {"unix datagrams", SYS_socket, {AF_UNIX, SOCK_DGRAM, 0}, error},
+               {"a pair of them", SYS_socketpair, {AF_UNIX, SOCK_DGRAM, 0}, EAFNOSUPPORT}});
+  }
+}
+
 TEST_CASE("a pair of sockets is of streams or packets") {
   const std::vector<Call> calls = {
       {"stream", SYS_socketpair, {AF_UNIX, SOCK_STREAM, 0}, kStopped},
