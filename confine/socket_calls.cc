@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -112,7 +113,7 @@ void SocketCalls::handle(const Call& call, Clock::time_point now) {
   if (call.number == SYS_socket) {
     const auto domain = static_cast<int>(call.arguments[0]);
     const bool is_internet = domain == AF_INET || domain == AF_INET6;
-    return refuse_socket(call, is_internet ? EPROTONOSUPPORT : EAFNOSUPPORT);
+    return refuse_socket(call, now, is_internet ? EPROTONOSUPPORT : EAFNOSUPPORT);
   }
   Case found{call, {}, {}, {}, {}, now};
   int code = Caller::find(call, parts_.proc, found.caller);
@@ -261,12 +262,24 @@ void SocketCalls::refuse_host_socket(const Case& found) {
   answer(found.call, EACCES);
 }
 
-void SocketCalls::refuse_socket(const Call& call, int code) {
-  NetReport report;
-  report.kind = NetReport::Kind::refused_socket;
-  report.family = static_cast<int>(call.arguments[0]);
-  report.protocol = static_cast<int>(call.arguments[2]);
-  parts_.reporter.send(report);
+void SocketCalls::refuse_socket(const Call& call, Clock::time_point now, int code) {
+  // The C library tries a netlink socket at every other look-up: once a second is often enough.
+  constexpr std::chrono::seconds kAgain{1};
+  const auto family = static_cast<int>(call.arguments[0]);
+  const auto protocol = static_cast<int>(call.arguments[2]);
+  const bool is_told = std::any_of(told_.begin(), told_.end(), [&](const Told& each) {
+    return each.family == family && each.protocol == protocol && now - each.at < kAgain;
+  });
+  if (!is_told) {
+    *std::min_element(told_.begin(), told_.end(), [](const Told& a, const Told& b) {
+      return a.at < b.at;
+    }) = {family, protocol, now};
+    NetReport report;
+    report.kind = NetReport::Kind::refused_socket;
+    report.family = family;
+    report.protocol = protocol;
+    parts_.reporter.send(report);
+  }
   answer(call, code);
 }
 

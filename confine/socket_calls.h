@@ -3,6 +3,7 @@
 // why each way cannot be turned: docs/decisions/0018-supervised-connect.md.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "confine/caller.h"
@@ -48,11 +49,19 @@ class SocketCalls {
   void connect_inside(Case& found, const Endpoint& to);
   void refuse_connect(const Case& found, const Endpoint& to, int code);
   void refuse_host_socket(const Case& found);
-  void refuse_socket(const Call& call, int code);
+  void refuse_socket(const Call& call, Clock::time_point now, int code);
   void answer(const Call& call, int code) const { parts_.listener.answer(call.id, code); }
+
+  /// A kind of socket that was refused, and when that was told.
+  struct Told {
+    int family = -1;
+    int protocol = 0;
+    Clock::time_point at = {};
+  };
 
   Parts parts_;
   SocketMaker sockets_;
+  std::array<Told, 8> told_ = {};  // the oldest one's place is the next one's
 };
 
 }  // namespace aegis::confine
