@@ -18,7 +18,10 @@
 namespace aegis::confine {
 namespace {
 
-constexpr std::size_t kMaxInfo = 512U << 10U;  // bytes of one fdinfo that are read
+// Bytes of fdinfo that are read for one call. A program with so many registrations that they do not
+// fit waits for those beyond; reading them all could take as long as it liked.
+constexpr std::size_t kMaxInfo = 1U << 20U;
+constexpr std::size_t kMaxPlainInfo = 4096;  // of a socket, whose flags stand at the start
 constexpr std::string_view kEpollLink = "anon_inode:[eventpoll]";
 
 template <class Number>
@@ -36,14 +39,14 @@ std::string_view word_after(std::string_view line, std::string_view key) {
   return line.substr(0, line.find_first_of(" \n"));
 }
 
-std::string read_info(int process, int number) {
+std::string read_info(int process, int number, std::size_t most) {
   const std::string path = "fdinfo/" + std::to_string(number);
   const Fd file(::openat(process, path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
   if (!file.is_open()) return text;
   std::array<char, 16384> part;
   ssize_t size = 0;
-  while (text.size() < kMaxInfo && (size = ::read(file.get(), part.data(), part.size())) > 0)
+  while (text.size() < most && (size = ::read(file.get(), part.data(), part.size())) > 0)
     text.append(part.data(), static_cast<std::size_t>(size));
   return text;
 }
@@ -56,8 +59,9 @@ bool is_closed_on_exec(const std::string& info) {
   return (flags & static_cast<unsigned>(O_CLOEXEC)) != 0;
 }
 
-void add_epolls(SocketPlaces& places, int process, int epoll, ino_t inode) {
-  const std::string info = read_info(process, epoll);
+void add_epolls(SocketPlaces& places, int process, int epoll, ino_t inode, std::size_t& budget) {
+  const std::string info = read_info(process, epoll, budget);
+  budget -= std::min(budget, info.size());
   for (std::string_view rest = info; !rest.empty();) {
     const std::size_t size = std::min(rest.find('\n'), rest.size());
     std::optional<EpollPlace> place = parse_epoll_line(rest.substr(0, size));
@@ -92,6 +96,7 @@ std::optional<SocketPlaces> find_places(int process, ino_t inode) {
     return std::nullopt;
   }
   SocketPlaces places;
+  std::size_t budget = kMaxInfo;
   const std::string wanted = "socket:[" + std::to_string(inode) + "]";
   while (const dirent* entry = ::readdir(listing.get())) {
     int number = -1;
@@ -102,9 +107,10 @@ std::optional<SocketPlaces> find_places(int process, ino_t inode) {
     if (size <= 0) continue;
     const std::string_view link{target.data(), static_cast<std::size_t>(size)};
     if (link == wanted) {
-      places.descriptors.push_back({number, is_closed_on_exec(read_info(process, number))});
+      places.descriptors.push_back(
+          {number, is_closed_on_exec(read_info(process, number, kMaxPlainInfo))});
     } else if (link == kEpollLink) {
-      add_epolls(places, process, number, inode);
+      add_epolls(places, process, number, inode, budget);
     }
   }
   return places;
