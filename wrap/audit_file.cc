@@ -38,10 +38,16 @@ AuditFile::AuditFile(OpenedRecord opened, std::optional<TornTail> torn)
     : path_(std::move(opened.path)),
       file_(std::move(opened.file)),
       previous_tail_(opened.tail.last),
-      torn_(std::move(torn)) {
+      torn_(std::move(torn)),
+      end_(opened.tail.end),
+      room_(file_, end_) {
   const bool may_be_new = opened.tail.end == 0;
   if (may_be_new || torn_) folder_ = std::move(opened.folder);
   if (opened.tail.lacks_newline) queue_ = "\n";
+}
+
+AuditFile::~AuditFile() {
+  room_.give_back(file_);
 }
 
 std::optional<audit::Recovered> AuditFile::recovered() const {
@@ -61,10 +67,8 @@ AuditFile::Committed AuditFile::commit(Force force) {
   if (has_failed_) return Committed::failed;
   if (Result<void> moved = move_torn(); !moved) return stop(std::move(moved).error());
   if (Result<void> written = write_queued(); !written) return stop(std::move(written).error());
-  if (force == Force::synced) {
-    if (Result<void> synced = sync(); !synced) return fail(std::move(synced).error());
-  }
-  return Committed::ok;
+  const Result<void> forced = push(force);
+  return forced ? Committed::ok : fail(forced.error());
 }
 
 AuditFile::Committed AuditFile::stop(Error error) {
@@ -99,8 +103,21 @@ Result<void> AuditFile::write_queued() {
     }
   }
   if (written > 0) is_written_unsynced_ = true;
+  end_ += written;
   queue_.erase(0, written);
   if (error) return *std::move(error);
+  return {};
+}
+
+Result<void> AuditFile::push(Force force) {
+  switch (force) {
+    case Force::written:
+      return {};
+    case Force::started:
+      return room_.prepare(file_, path_, end_);
+    case Force::synced:
+      return sync();
+  }
   return {};
 }
 
@@ -116,6 +133,7 @@ Result<void> AuditFile::sync() {
     folder_.reset();
   }
   is_written_unsynced_ = false;
+  room_.synced(end_);
   return {};
 }
 

@@ -15,6 +15,7 @@
 #include "confine/fd.h"
 #include "confine/result.h"
 #include "wrap/record_file.h"
+#include "wrap/record_room.h"
 #include "wrap/torn_tail.h"
 
 namespace aegis::wrap {
@@ -26,9 +27,12 @@ inline constexpr std::size_t kMaxQueuedLines = std::size_t{1} << 20;
 /// on the size of files kills the process instead of failing the write.
 class AuditFile final : public audit::Sink {
  public:
-  /// How far a commit must get: into the kernel, which a killed process survives, or onto the disk,
-  /// which a power cut survives.
-  enum class Force : std::uint8_t { written, synced };
+  /// How far a commit must get.
+  enum class Force : std::uint8_t {
+    written,  // into the kernel: a killed process loses nothing
+    started,  // the same; and a sync will follow, for which all is made ready that need not wait
+    synced,   // onto the disk: a power cut loses nothing
+  };
   enum class Committed : std::uint8_t {
     ok,           // all that was appended has got as far as asked
     retry_later,  // there is no room (ENOSPC, EDQUOT, EFBIG): the rest stays queued, in order
@@ -40,6 +44,9 @@ class AuditFile final : public audit::Sink {
   static confine::Result<std::unique_ptr<AuditFile>> open(const RecordPlace& place);
   /// `torn`: what is still to be moved out of `opened`.
   AuditFile(OpenedRecord opened, std::optional<TornTail> torn);
+  ~AuditFile() override;
+  AuditFile(const AuditFile&) = delete;
+  AuditFile& operator=(const AuditFile&) = delete;
 
   /// After a final failure Lines go nowhere.
   void append(std::string_view line) override;
@@ -71,6 +78,7 @@ class AuditFile final : public audit::Sink {
   Committed fail(confine::Error error);
   confine::Result<void> move_torn();
   confine::Result<void> write_queued();
+  confine::Result<void> push(Force force);
   confine::Result<void> sync();
 
   std::string path_;
@@ -78,6 +86,8 @@ class AuditFile final : public audit::Sink {
   confine::Fd folder_;  // open until its entry for a new file is on the disk
   std::optional<audit::LineHash> previous_tail_;
   std::optional<TornTail> torn_;
+  std::uint64_t end_;  // of what is written
+  RecordRoom room_;
   std::string queue_;
   bool is_written_unsynced_ = false;
   bool has_failed_ = false;

@@ -192,6 +192,7 @@ void Loop::read_errors() {
     case Transfer::Kind::moved:
       if (!is_within_output(got.count)) return;
       errors_.append(piece.data(), got.count);
+      if (options_.on_errors) options_.on_errors({piece.data(), got.count});
       break;
     case Transfer::Kind::closed:
     case Transfer::Kind::failed:
@@ -253,7 +254,11 @@ void Loop::update_record() {
     seal({*cause_, *cause_});
     return;
   }
-  if (record_.has_queued() && !is_record_failing_) commit(AuditFile::Force::written);
+  if (record_.has_queued() && !is_record_failing_) {
+    // The client has its answer: now is the time for what the next call's sync need not do.
+    const bool is_sync_next = options_.durability == Durability::call;
+    commit(is_sync_next ? AuditFile::Force::started : AuditFile::Force::written);
+  }
   const bool is_sync_wanted = options_.durability != Durability::off && !is_record_failing_;
   if (!is_sync_wanted || !record_.has_unsynced()) {
     sync_deadline_ns_.reset();

@@ -13,6 +13,7 @@ import os
 import re
 import signal
 import subprocess
+import tempfile
 import unittest
 
 import harness
@@ -28,7 +29,6 @@ SYSCALLS = ["openat", "open", "creat", "mkdir", "mkdirat", "read", "pread64", "w
 # others do not touch a disk, and fail only for reasons that a session cannot have.
 NOT_FAILING = {"close", "fcntl", "getrandom"}
 CRASHES = {signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL}
-CALLS = 3
 # What moving a torn tail aside is made of; the rest is as in any session.
 TAIL = {"openat", "pread64", "write", "fsync", "fdatasync", "ftruncate", "flock"}
 SECONDS = 25  # for one session; the server is killed after six when it hears nothing
@@ -38,6 +38,7 @@ class Run:
     """One session under strace, driven to its end whatever breaks. `error` None: nothing is injected."""
 
     def __init__(self, case, folder, syscall=None, error=None, when=0, torn=False):
+        self.calls = case.calls
         self.what = f"{syscall} {when} {error}"
         self.folder = folder
         os.mkdir(folder)
@@ -87,7 +88,7 @@ class Run:
 
     def talk(self, process):
         out = harness.Stream(process.stdout.fileno())
-        for message in (request(0, "initialize"), *(call(id) for id in range(1, CALLS + 1))):
+        for message in (request(0, "initialize"), *(call(id) for id in range(1, self.calls + 1))):
             process.stdin.write(message)
             got = out.frame()
             if not got:
@@ -114,10 +115,10 @@ class Run:
         return found
 
 
-@harness.needs_strace
-class Faults(harness.SessionCase):
+class Injecting(harness.SessionCase):
     patience = SECONDS
-    root = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # hundreds of sessions sync there in no time
+    calls = 3
+    made = None  # what counted() found, when it was asked already
 
     def env(self, **more):
         return super().env(ASAN_OPTIONS="detect_leaks=0", **more)  # the leak finder cannot work under a tracer
@@ -126,7 +127,7 @@ class Faults(harness.SessionCase):
         """How often a clean session makes each syscall."""
         clean = Run(self, self.path("clean"), torn=torn)
         self.assertEqual(clean.code, 0, clean.stderr)
-        self.assertEqual(len(clean.reached()), CALLS)
+        self.assertEqual(len(clean.reached()), self.calls)
         names = re.findall(r"^(\w+)\(", harness.read_text(clean.trace), re.MULTILINE)
         loader = self.loader_calls(harness.read_text(clean.trace))
         counts = {name: (loader.get(name, 0), names.count(name)) for name in SYSCALLS if name in names}
@@ -155,14 +156,14 @@ class Faults(harness.SessionCase):
     def check_next(self, run):
         """The next session starts on what this one left, and works."""
         code, stderr = run.drive(run.wrap())
-        self.assertEqual((code, len(run.answers)), (0, CALLS + 1), stderr)
+        self.assertEqual((code, len(run.answers)), (0, self.calls + 1), stderr)
         self.assertFalse([got for got in run.answers if "error" in got])
         found = self.aegis("verify", run.audit)
         self.assertIn(found.returncode, (0, 3), found.stdout + found.stderr)
         self.assertNotIn("Tampered", found.stdout)
 
     def inject_everywhere(self, error, torn=False, syscalls=None):
-        counts = self.counted(torn)
+        counts = self.made or self.counted(torn)
         runs = 0
         for syscall, (skipped, count) in counts.items():
             if (syscalls and syscall not in syscalls) or (error != "SIGKILL" and syscall in NOT_FAILING):
@@ -176,6 +177,10 @@ class Faults(harness.SessionCase):
         self.assertGreater(runs, 10)
         print(f"{error}{' after a torn tail' if torn else ''}: {runs} sessions, one fault each: "
               + ", ".join(f"{name} {all - skipped}" for name, (skipped, all) in counts.items()))
+
+@harness.needs_strace
+class Faults(Injecting):
+    root = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # hundreds of sessions sync there in no time
 
     def test_eio(self):
         self.inject_everywhere("EIO")
@@ -209,6 +214,57 @@ class Faults(harness.SessionCase):
         self.assertEqual([bool("error" in got) for got in run.answers[1:]],
                          sorted(bool("error" in got) for got in run.answers[1:]), "a call passed after a failed sync")
         self.assertRegex(run.stderr, "aegis: .*Input/output error")
+
+
+def is_on_ext4(path):
+    found = subprocess.run(["stat", "-f", "-c", "%T", path], capture_output=True, text=True, check=False)
+    return found.stdout.strip() == "ext2/ext3"
+
+
+@harness.needs_strace
+@unittest.skipUnless(is_on_ext4(tempfile.gettempdir()), "temporary files are not on ext4: no room is made ahead there")
+class RoomAhead(Injecting):
+    """What is done ahead of a sync is done on a disk only."""
+
+    calls = 5  # their Lines are more than one block
+
+    def setUp(self):
+        super().setUp()
+        self.made = self.counted(False)
+
+    def failing(self, syscall, error):
+        """One session whose every such system call fails."""
+        self.assertIn(syscall, self.made)
+        return Run(self, self.path(error), syscall, error, "1+")
+
+    def check_unchanged(self, run):
+        self.check(run)
+        self.assertEqual((run.code, len(run.reached()), len(run.answers)), (0, self.calls, self.calls + 1), run.stderr)
+        self.assertFalse([got for got in run.answers if "error" in got])
+        found = self.aegis("verify", run.audit)
+        self.assertEqual((found.returncode, "Verified" in found.stdout), (0, True), found.stdout)
+        self.check_next(run)
+
+    def test_that_no_room_can_be_had_changes_nothing(self):
+        for error in ("EOPNOTSUPP", "ENOSYS", "ENOSPC", "EFBIG", "EDQUOT", "EPERM", "EIO"):
+            with self.subTest(error):
+                self.check_unchanged(self.failing("fallocate", error))
+
+    def test_that_nothing_can_be_started_changes_nothing(self):
+        self.check_unchanged(self.failing("sync_file_range", "ENOSYS"))
+
+    def test_that_no_room_can_be_given_back_changes_nothing(self):
+        self.check_unchanged(self.failing("ftruncate", "EIO"))
+
+    def test_a_disk_that_fails_when_started_is_a_failed_sync(self):
+        run = self.failing("sync_file_range", "EIO")
+        self.check(run)
+        self.assertTrue([got for got in run.answers if "error" in got])
+        self.assertRegex(run.stderr, "sync the record: .*Input/output error; calls are refused")
+        self.check_next(run)
+
+    def test_sigkill(self):
+        self.inject_everywhere("SIGKILL", syscalls={"write", "fallocate", "sync_file_range", "ftruncate", "fdatasync"})
 
 
 if __name__ == "__main__":
