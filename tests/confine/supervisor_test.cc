@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -433,7 +434,8 @@ TEST_CASE("without its supervisor a program connects to nothing") {
     while (step->load() == 0)
       ::usleep(1000);
     ::kill(world.supervisor(), SIGKILL);
-    ::usleep(50'000);
+    siginfo_t ended{};
+    ::waitid(P_PID, static_cast<id_t>(world.supervisor()), &ended, WEXITED | WNOWAIT);
     step->store(2);
   });
   world.run([&] {
