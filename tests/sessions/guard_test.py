@@ -3,6 +3,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import time
 import unittest
@@ -87,7 +88,7 @@ class GuardTest(harness.SessionCase):
         began = time.monotonic()
         _, errors = process.communicate(timeout=self.patience)
         self.assertLess(time.monotonic() - began, 10)
-        self.assertEqual(process.returncode, 125, errors)
+        self.assertEqual(process.returncode, 128 + signal.SIGKILL, errors)
         self.assertIn(".git/config was replaced or removed outside of the sandbox", errors)
 
 
