@@ -129,7 +129,7 @@ def pairing_faults(lines):
                 found.append(f"outcome is not its intent's: {line['call_id']}")
             elif line.get("intent_seq") != intent["seq"]:
                 found.append(f"intent_seq is not the intent's: {line['call_id']}")
-            found += outcome_faults(line)
+            found += outcome_faults(line) + grant_faults(line, lines[0].get("confinement"))
     if lines[-1]["line_type"] == "close":
         if pending:
             found.append(f"closed with calls in flight: {sorted(pending)}")
@@ -143,12 +143,22 @@ def outcome_faults(line):
     found = []
     if not isinstance(line.get("decision_axes"), dict):
         found.append("outcome without decision_axes")
-    if line["capability"]["status"] == "granted":
-        grant = line["capability"]["grant"]
-        if grant.get("grant_id") != f"wrap-passthrough-{line['call_id']}":
-            found.append(f"grant_id {grant.get('grant_id')} is not the empty grant's")
-        if any(grant.get(key) != 0 for key in ("max_memory_bytes", "max_wall_ms", "max_output_bytes")):
-            found.append("the empty grant has a ceiling")
-        if grant.get("tool_id") != line["tool_id"]:
-            found.append("the grant is for another tool")
+    return found
+
+
+def grant_faults(line, confinement):
+    """The grant of a server that was not confined is empty; of one that was, what the session was opened with."""
+    if line["capability"]["status"] != "granted":
+        return []
+    found = []
+    grant, kind = line["capability"]["grant"], "confined" if confinement else "wrap-passthrough"
+    if grant.get("grant_id") != f"{kind}-{line['call_id']}":
+        found.append(f"grant_id {grant.get('grant_id')} does not begin with {kind}")
+    if grant.get("tool_id") != line["tool_id"]:
+        found.append("the grant is for another tool")
+    if confinement:
+        if any(grant["fs"][key] != confinement[key] for key in ("read_paths", "write_paths")):
+            found.append("the grant's paths are not the session's")
+    elif any(grant.get(key) != 0 for key in ("max_memory_bytes", "max_wall_ms", "max_output_bytes")):
+        found.append("the empty grant has a ceiling")
     return found
