@@ -80,18 +80,26 @@ std::optional<std::size_t> node_script(const std::vector<std::string>& argv) {
   return std::nullopt;
 }
 
-/// The same for python, whose letters may stand together ("-uc").
+enum class PythonFlag : std::uint8_t { alone, takes_next, ends_flags };
+
+/// Letters may stand together ("-uc"), and the first that takes a value ends them.
+PythonFlag judge_python_flag(std::string_view word) {
+  if (word == "-") return PythonFlag::ends_flags;
+  if (word == "--check-hash-based-pycs") return PythonFlag::takes_next;
+  if (word.substr(0, 2) == "--") return PythonFlag::alone;
+  const std::size_t letter = word.find_first_of("cmWX", 1);
+  if (letter == std::string_view::npos) return PythonFlag::alone;
+  if (word[letter] == 'c' || word[letter] == 'm') return PythonFlag::ends_flags;
+  return letter + 1 == word.size() ? PythonFlag::takes_next : PythonFlag::alone;
+}
+
+/// The same for python.
 std::optional<std::size_t> python_script(const std::vector<std::string>& argv) {
   for (std::size_t i = 1; i < argv.size(); ++i) {
-    const std::string& word = argv[i];
-    if (word.empty() || word.front() != '-') return i;
-    if (word == "-") return std::nullopt;
-    if (word == "--check-hash-based-pycs") ++i;
-    if (word.compare(0, 2, "--") == 0) continue;
-    const std::size_t letter = word.find_first_of("cmWX", 1);  // what follows one is its value
-    if (letter == std::string::npos) continue;
-    if (word[letter] == 'c' || word[letter] == 'm') return std::nullopt;
-    if (letter + 1 == word.size()) ++i;
+    if (argv[i].empty() || argv[i].front() != '-') return i;
+    const PythonFlag flag = judge_python_flag(argv[i]);
+    if (flag == PythonFlag::ends_flags) return std::nullopt;
+    if (flag == PythonFlag::takes_next) ++i;
   }
   return std::nullopt;
 }

@@ -219,6 +219,11 @@ Result<Found> walk(std::string_view path, std::vector<LinkOnTheWay> links) {
   return Found{walk.path(), walk.take_fd(), walk.take_links()};
 }
 
+/// ENOSYS: an old kernel; EPERM: a filter that does not know the call.
+bool must_walk(int code) {
+  return code == ELOOP || code == ENOSYS || code == EPERM;
+}
+
 /// By a call for each link, as long as only the last component is one: most paths of a system are
 /// so, and a start resolves dozens.
 Result<Found> find(std::string path) {
@@ -227,8 +232,7 @@ Result<Found> find(std::string path) {
     Fd fd = open_without_links(path);
     if (!fd.is_open()) {
       const int code = errno;
-      const bool can_walk = code == ELOOP || code == ENOSYS || code == EPERM;  // EPERM: a filter
-      if (can_walk) break;
+      if (must_walk(code)) break;
       return code_error(kDoing, path, code);
     }
     struct stat status = {};

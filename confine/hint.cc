@@ -230,13 +230,12 @@ class Explainer {
     for (const std::string_view mark : kHostMarks) {
       if (host.empty()) host = host_behind(line, mark);
     }
-    const std::string where = host.empty() ? "HOST:PORT" : host + ":443";
-    const std::string tier =
-        death_.tier == Tier::landlock ? "--tier full and --allow-net " : "--allow-net ";
-    std::string hint = is_cache ? "a package is not in its cache, and no network is granted: run "
-                                  "it once without confinement, or " +
-                                      tier + where
-                                : "it looked for the network: " + tier + where;
+    std::string hint(is_cache ? "a package is not in its cache, and no network is granted: run it "
+                                "once without confinement, or "
+                              : "it looked for the network: ");
+    if (death_.tier == Tier::landlock) hint.append("--tier full and ");
+    hint.append("--allow-net ");
+    hint.append(host.empty() ? "HOST:PORT" : host).append(host.empty() ? "" : ":443");
     // Of several lines about one thing the one that names the host says more.
     bool& is_said = is_cache ? is_cache_said_ : is_network_said_;
     if (host.empty() && is_said) return true;
@@ -250,7 +249,8 @@ class Explainer {
     for (const std::string& name : variables_in(line)) {
       constexpr std::string_view kErrorCode = "ERR_";  // node's: ERR_MODULE_NOT_FOUND
       if (name.compare(0, kErrorCode.size(), kErrorCode) == 0) continue;
-      add("the variable " + name + " did not cross: --allow-env " + name);
+      std::string hint = "the variable ";
+      add(std::move(hint.append(name).append(" did not cross: --allow-env ").append(name)));
     }
   }
 

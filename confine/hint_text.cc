@@ -45,10 +45,17 @@ std::string_view without_tail(std::string_view path) {
   return path;
 }
 
-/// The path that begins at the start of `text`; `quote` is the letter before it, when it is one.
-std::string_view path_at(std::string_view text, char quote) {
-  const bool is_quoted = kQuotes.find(quote) != std::string_view::npos;
-  std::size_t end = text.find(is_quoted ? quote : ' ');
+/// The path that begins with the slash at `at`; empty when none does.
+std::string_view path_at(std::string_view line, std::size_t at) {
+  constexpr std::string_view kFileUrl = "file://";  // its third slash begins a path
+  const std::string_view text = line.substr(at);
+  if (text.substr(0, 2) == "//") return {};  // of an URL, or of a comment
+  const bool is_url =
+      at >= kFileUrl.size() && line.substr(at - kFileUrl.size(), kFileUrl.size()) == kFileUrl;
+  const char before = is_url || at == 0 ? ' ' : line[at - 1];
+  if (!can_begin_behind(before)) return {};
+  const bool is_quoted = kQuotes.find(before) != std::string_view::npos;
+  std::size_t end = text.find(is_quoted ? before : ' ');
   if (!is_quoted) {
     end = std::min(end, text.find_first_of("\t'\"`,;)]}>"));
     end = std::min(end, text.find(": "));
@@ -126,23 +133,12 @@ bool is_plain(std::string_view text) {
 }  // namespace
 
 std::vector<std::string> paths_in(std::string_view line) {
-  constexpr std::string_view kFileUrl = "file://";
   std::vector<std::string> paths;
   std::size_t at = line.find('/');
   while (at != std::string_view::npos && paths.size() < kMaxFound) {
-    const char before = at == 0 ? ' ' : line[at - 1];
-    // file:///x: the third slash begins a path.
-    const bool is_url =
-        at >= kFileUrl.size() && line.substr(at - kFileUrl.size(), kFileUrl.size()) == kFileUrl;
-    const bool begins = is_url || can_begin_behind(before);
-    const bool is_double = at + 1 < line.size() && line[at + 1] == '/';  // "https://", "// comment"
-    std::size_t length = 1;
-    if (begins && !is_double) {
-      const std::string_view path = path_at(line.substr(at), is_url ? ' ' : before);
-      if (path.size() > 1 && path.size() < kMaxPath) paths.emplace_back(path);
-      length = std::max<std::size_t>(path.size(), 1);
-    }
-    at = line.find('/', at + length);
+    const std::string_view path = path_at(line, at);
+    if (path.size() > 1 && path.size() < kMaxPath) paths.emplace_back(path);
+    at = line.find('/', at + std::max<std::size_t>(path.size(), 1));
   }
   return paths;
 }

@@ -242,8 +242,9 @@ std::vector<std::string> expand_environment(const Profile& profile, const Invoca
     if (line.value && is_meant) variables.insert_or_assign(line.name, *line.value);
   }
   std::vector<std::string> environment;
+  environment.reserve(variables.size());
   for (const auto& [name, value] : variables)
-    environment.push_back(name + "=" + value);
+    environment.push_back(std::string(name).append("=").append(value));
   return environment;
 }
 
@@ -277,6 +278,20 @@ std::vector<std::string> paths_of(const Profile::PathLine& line,
   return {expand_home(line.path, context.invocation.home)};
 }
 
+Result<void> add_path(const std::string& path, const Profile::PathLine& line, PathGrants& paths) {
+  if (path.empty()) {
+    if (line.may_be_absent) return {};
+    return refusal(line.path, "no home folder is known", "set HOME");
+  }
+  auto resolved = resolve_grant(path, line.rights);
+  if (resolved) {
+    paths.add(std::move(resolved).value());
+    return {};
+  }
+  if (line.may_be_absent && is_absence(resolved.error())) return {};
+  return resolved.error();
+}
+
 }  // namespace
 
 Result<Expanded> expand(const Profile& profile,
@@ -286,18 +301,13 @@ Result<Expanded> expand(const Profile& profile,
   Expanded expanded;
   expanded.environment = expand_environment(profile, invocation);
   for (const Profile::PathLine& line : profile.paths) {
-    const std::string where = "profile " + profile.name + ":" + std::to_string(line.line);
     for (ResolvedPath& each : resolved_for(line, command))
       expanded.paths.add(std::move(each));
     for (const std::string& path : paths_of(line, context, expanded.environment)) {
-      if (path.empty() && line.may_be_absent) continue;
-      if (path.empty()) return refusal(where, line.path, "no home folder is known; set HOME");
-      auto resolved = resolve_grant(path, line.rights);
-      if (resolved) {
-        expanded.paths.add(std::move(resolved).value());
-      } else if (!line.may_be_absent || !is_absence(resolved.error())) {
-        return Error{where + ": " + resolved.error().doing, resolved.error().code};
-      }
+      const auto added = add_path(path, line, expanded.paths);
+      if (added) continue;
+      std::string where = "profile " + profile.name + ":" + std::to_string(line.line);
+      return Error{where.append(": ").append(added.error().doing), added.error().code};
     }
   }
   return expanded;

@@ -70,6 +70,15 @@ Result<ResolvedPath> resolve_workspace(const std::string& path) {
   return workspace;
 }
 
+/// Without a home nothing below it is granted, and that is all.
+void find_home(Invocation& invocation) {
+  if (auto home = home_folder()) invocation.home = std::move(home).value();
+  while (invocation.home.size() > 1 && invocation.home.back() == '/')
+    invocation.home.pop_back();
+  if (const auto home = confine::resolve_grant(invocation.home, kRead))
+    invocation.real_home = home->grant.path;
+}
+
 Result<Invocation> describe_invocation(const ConfineRequest& request,
                                        const std::vector<std::string>& argv,
                                        const std::vector<std::string>& environment) {
@@ -82,12 +91,7 @@ Result<Invocation> describe_invocation(const ConfineRequest& request,
                         .environment = environment,
                         .network = request.network};
   if (invocation.program.front() != '/') invocation.program.insert(0, here + "/");
-  // Without a home nothing below it is granted, and that is all.
-  if (auto home = home_folder()) invocation.home = std::move(home).value();
-  while (invocation.home.size() > 1 && invocation.home.back() == '/')
-    invocation.home.pop_back();
-  if (const auto home = confine::resolve_grant(invocation.home, kRead))
-    invocation.real_home = home->grant.path;
+  find_home(invocation);
   if (request.workspace)
     invocation.working_directory = AEGIS_TRY(resolve_workspace(*request.workspace)).grant.path;
   for (const std::string_view folder : kNoStart) {
@@ -108,10 +112,25 @@ Result<Profile> find_profile(const ConfineRequest& request, const Command& comma
   return confine::parse_profile(name, text);
 }
 
-void add_all(const PathGrants& from, PathGrants& to) {
-  for (const confine::PathGrant& each : from.paths)
-    to.add({each, {}});
-  to.add_links(from.links);
+struct Started {
+  const Invocation& invocation;
+  const Command& command;
+};
+
+/// What profile system grants, when it is asked for.
+Result<void> add_exec_support(const ConfineRequest& request,
+                              const Started& started,
+                              PathGrants& paths) {
+  if (request.exec_support != ConfineRequest::ExecSupport::system) return {};
+  constexpr std::string_view kName = "system";
+  const std::string_view text = confine::builtin_profile_text(kName).value_or(std::string_view());
+  const Profile system = AEGIS_TRY(confine::parse_profile(kName, text));
+  const confine::Expanded expanded =
+      AEGIS_TRY(confine::expand(system, started.invocation, started.command));
+  for (const confine::PathGrant& each : expanded.paths.paths)
+    paths.add({each, {}});
+  paths.add_links(expanded.paths.links);
+  return {};
 }
 
 Result<void> add_asked_for(const ConfineRequest& request, PathGrants& paths) {
@@ -159,8 +178,9 @@ std::vector<std::string> complete_environment(const ConfineRequest& request,
     }
   }
   std::vector<std::string> environment;
+  environment.reserve(variables.size());
   for (const auto& [name, value] : variables)
-    environment.push_back(name + "=" + value);
+    environment.push_back(std::string(name).append("=").append(value));
   return environment;
 }
 
@@ -187,12 +207,7 @@ Result<ConfinePlan> plan_confinement(const ConfineRequest& request,
   ConfinePlan plan{{}, AEGIS_TRY(find_profile(request, command)), request.net};
   confine::Expanded expanded = AEGIS_TRY(confine::expand(plan.profile, invocation, command));
   PathGrants& paths = expanded.paths;
-  if (request.exec_support == ConfineRequest::ExecSupport::system) {
-    constexpr std::string_view kSystem = "system";
-    const Profile system = AEGIS_TRY(confine::parse_profile(
-        kSystem, confine::builtin_profile_text(kSystem).value_or(std::string_view())));
-    add_all(AEGIS_TRY(confine::expand(system, invocation, command)).paths, paths);
-  }
+  AEGIS_TRY(add_exec_support(request, {invocation, command}, paths));
   AEGIS_TRY(add_asked_for(request, paths));
   add_host_files(request, paths);
 
