@@ -6,6 +6,7 @@ import atexit
 import concurrent.futures
 import ctypes
 import functools
+import glob
 import os
 import queue
 import shutil
@@ -270,6 +271,7 @@ def host_state():
         "System V queues": sorted(line.split()[1] for line in read("/proc/sysvipc/msg").splitlines()),
         "System V semaphores": sorted(line.split()[1] for line in read("/proc/sysvipc/sem").splitlines()),
         "POSIX shared memory": sorted(os.listdir("/dev/shm")),
+        "control groups": sorted(glob.glob("/sys/fs/cgroup/**/*aegis*", recursive=True)),
         "highest process id": read("/proc/sys/kernel/pid_max"),
         "modes": [oct(os.stat(path).st_mode) for path in ("/tmp", "/dev/null", "/dev/shm", "/proc", "/")],
         "left by the probes": [left for lab in labs() for each in [lab, *lab.others] for left in each.leftovers()],

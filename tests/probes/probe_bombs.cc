@@ -86,30 +86,38 @@ Answer memory_bomb() {
   return reached(counted(limit + 1, "MiB"));
 }
 
-// A fork of its own for what a total bound may end by a signal: the attempt lives to tell.
+// Holds `size` bytes, and tells.
+[[noreturn]] void hold_memory(std::size_t size, int ready) {
+  auto* block = static_cast<char*>(
+      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  if (block == MAP_FAILED) _exit(1);
+  for (std::size_t at = 0; at < size; at += 4096)
+    block[at] = 1;
+  static_cast<void>(!write(ready, "x", 1));
+  wait_forever();
+}
+// Each within a bound of its own: it is held when all of them are there at the end.
 Answer memory_of_many() {
+  constexpr long kMib = 64;
   const long limit = number("limit");
-  for (long used = 0; used <= limit; used += 64) {
+  std::vector<pid_t> children;
+  for (long used = 0; used < limit; used += kMib) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return broken("pipe2");
     const pid_t child = fork();
     if (child < 0) return refused("fork");
-    if (child == 0) {
-      constexpr std::size_t kSize = 64U << 20U;
-      auto* block = static_cast<char*>(
-          mmap(nullptr, kSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-      if (block == MAP_FAILED) _exit(1);
-      for (std::size_t at = 0; at < kSize; at += 4096)
-        block[at] = 1;
-      static_cast<void>(!write(ends[1], "x", 1));
-      wait_forever();
-    }
+    if (child == 0) hold_memory(static_cast<std::size_t>(kMib) << 20U, ends[1]);
+    children.push_back(child);
     close(ends[1]);
     char byte = 0;
     if (read(ends[0], &byte, 1) != 1)
       return refused_by(ENOMEM, "a child ended at " + counted(used, "MiB"));
   }
-  return reached(counted(limit, "MiB in all"));
+  long dead = 0;
+  for (const pid_t child : children)
+    dead += waitpid(child, nullptr, WNOHANG) == child ? 1 : 0;
+  return dead == 0 ? reached(counted(limit, "MiB in all"))
+                   : refused_by(ENOMEM, counted(dead, "children were ended"));
 }
 
 Answer file_bomb() {

@@ -218,6 +218,22 @@ Answer through_roots_parent() {
 Answer read_signing_key() {
   return reads_secret(param("home") + "/.config/aegis/signing.key");
 }
+// The session's own record, which `aegis wrap` writes beside all that is granted (param record).
+Answer read_record() {
+  return by_result(open(param("record").c_str(), O_RDONLY | O_CLOEXEC), "open");
+}
+Answer append_record() {
+  return write_to(param("record"), O_WRONLY | O_APPEND);
+}
+Answer truncate_record() {
+  return by_result(truncate(param("record").c_str(), 0), "truncate");
+}
+Answer rename_record() {
+  return by_result(rename(param("record").c_str(), (param("record") + "-moved").c_str()), "rename");
+}
+Answer remove_record() {
+  return by_result(unlink(param("record").c_str()), "unlink");
+}
 Answer read_ssh_key() {
   return reads_secret(param("home") + "/.ssh/id_ed25519");
 }
@@ -349,6 +365,11 @@ constexpr Attempt kAttempts[] = {
     {"through_own_cwd", through_own_cwd},
     {"through_roots_parent", through_roots_parent},
     {"read_signing_key", read_signing_key},
+    {"read_record", read_record},
+    {"append_record", append_record},
+    {"truncate_record", truncate_record},
+    {"rename_record", rename_record},
+    {"remove_record", remove_record},
     {"read_ssh_key", read_ssh_key},
     {"write_shell_start", write_shell_start},
     {"open_disk", open_disk},

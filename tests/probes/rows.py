@@ -68,6 +68,8 @@ def rows_of_files():
                          "remove_folder", "make_folder", "make_fifo", "make_socket", "symlink_outside",
                          "truncate_file", "create_file", "rename_file")
         row(name, "ENOENT", "EACCES", harms=harms)
+    for name in ("read_record", "append_record", "truncate_record", "rename_record", "remove_record"):
+        row(name, "ENOENT", "EACCES", alone=True)
     for name in ("rename_out", "rename_in", "exchange_files", "link_in", "link_outside"):
         row(name, "ENOENT", "EACCES EXDEV EPERM", harms=True)
     row("rename_own_folder", "EACCES EBUSY EROFS EXDEV ENOENT", "EACCES EXDEV")
