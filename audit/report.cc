@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "audit/printable.h"
 #include "audit/verify.h"
 #include "mcp/json/canonical.h"
+#include "mcp/json/printable.h"
 
 namespace aegis::audit {
 namespace {
@@ -42,7 +42,7 @@ class TextReport {
     return *this;
   }
   TextReport& foreign(std::string_view text) {
-    append_printable(text, Backslash::twice, out_);
+    mcp::json::append_printable(text, mcp::json::Backslash::twice, out_);
     return *this;
   }
   TextReport& place(std::string_view what, std::uint64_t session, std::uint64_t seq) {
@@ -166,9 +166,7 @@ std::string encode_json(const Report& report) {
   if (report.unlisted > 0) out.member("unlisted", report.unlisted);
   out.member("verdict", verdict_of(report));
   out.end_object();
-  std::string printable;
-  append_printable(text, Backslash::keep, printable);
-  return printable;
+  return mcp::json::printable(text, mcp::json::Backslash::keep);
 }
 
 }  // namespace aegis::audit

@@ -2,12 +2,12 @@
 // The one form in which a diagnostic reaches people.
 #include "policy/diagnostic.h"
 
-#include "policy/text.h"
+#include "mcp/json/printable.h"
 
 namespace aegis::policy {
 
 std::string describe(const Diagnostic& diagnostic, std::string_view file) {
-  std::string out = printable(file);
+  std::string out = mcp::json::printable(file);
   if (diagnostic.line != 0) {
     out += ':' + std::to_string(diagnostic.line) + ':' + std::to_string(diagnostic.column);
   }

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "mcp/json/canonical.h"
+#include "mcp/json/printable.h"
 #include "policy/recheck.h"
-#include "policy/text.h"
 
 namespace aegis::policy {
 namespace {
@@ -54,7 +54,7 @@ struct ToWords {
 std::string shown_id(std::string_view call_id) {
   if (call_id.empty()) return "-";
   std::string out;
-  for (const char byte : printable(call_id)) {
+  for (const char byte : mcp::json::printable(call_id)) {
     // A space would let an id spell the rest of the line.
     if (byte == ' ') {
       out += "\\u0020";
@@ -121,7 +121,7 @@ std::string encode_json(const RecheckReport& report) {
   out.member("unchanged", report.unchanged);
   out.member("unread_lines", report.unread_lines);
   out.end_object();
-  return printable(text, Backslash::keep) + '\n';
+  return mcp::json::printable(text, mcp::json::Backslash::keep) + '\n';
 }
 
 }  // namespace aegis::policy

@@ -5,7 +5,6 @@
 
 #include <doctest/doctest.h>
 
-#include "audit/printable.h"
 #include "audit/verify.h"
 #include "tests/audit/forge.h"
 
@@ -13,12 +12,6 @@ namespace aegis::audit {
 namespace {
 
 const std::string key_hex = to_hex(key_of(1).public_key().id().bytes);
-
-std::string printable(std::string_view text, Backslash backslash) {
-  std::string out;
-  append_printable(text, backslash, out);
-  return out;
-}
 
 }  // namespace
 
@@ -106,30 +99,6 @@ TEST_CASE("a record's texts cannot move a terminal") {
 
   const std::string unknown = encode_text(verify(Forge().open().line("x\u2028y\n").text()));
   CHECK(unknown.find("unknown line type x\\u2028y\\u000a at") != std::string::npos);
-}
-
-TEST_CASE("unsafe characters are escaped, others stay") {
-  struct Row {
-    const char* name;
-    std::string text;
-    std::string shown;
-  };
-  const std::vector<Row> rows{
-      {"ordinary", "a é € \xF0\x9F\x98\x80", "a é € \xF0\x9F\x98\x80"},
-      {"DEL", "\x7F", "\\u007f"},
-      {"NUL", std::string(1, '\0'), "\\u0000"},
-      {"soft hyphen", "\xC2\xAD", "\\u00ad"},
-      {"zero-width space", "\xE2\x80\x8B", "\\u200b"},
-      {"a mark in the middle", "\xEF\xBB\xBF", "\\ufeff"},
-      {"a tag, above U+FFFF", "\xF3\xA0\x81\x81", "\\udb40\\udc41"},
-      {"just outside", "\xE2\x80\xAF", "\xE2\x80\xAF"},
-  };
-  for (const Row& row : rows) {
-    CAPTURE(row.name);
-    CHECK(printable(row.text, Backslash::keep) == row.shown);
-  }
-  CHECK(printable("a\\b", Backslash::keep) == "a\\b");
-  CHECK(printable("a\\b", Backslash::twice) == "a\\\\b");
 }
 
 TEST_CASE("a trust store has a key a line, blank lines and remarks") {
