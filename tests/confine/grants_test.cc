@@ -12,6 +12,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/wrap/mounted.h"
 #include "tests/wrap/scratch.h"
 
 namespace {
@@ -206,6 +207,18 @@ TEST_CASE("what stands for the whole system is never granted, by whatever name")
     CHECK(has(refused(row.path, row.rights), row.says));
   }
   CHECK(resolved("/sys/kernel").grant.path == "/sys/kernel");
+}
+
+TEST_CASE("a procfs is not granted under another name either") {
+  const Scratch scratch;
+  fs::create_directory(scratch.path("harmless"));
+  CHECK(resolved(scratch.path("harmless")).grant.is_directory);
+  aegis::test::check_where_bound({"/proc", scratch.path("harmless")}, [&] {
+    const auto whole = resolve_grant(scratch.path("harmless"), kRead);
+    const auto part = resolve_grant(scratch.path("harmless/sys"), kRead);
+    return !whole && has(whole.error().doing, "it is a procfs") && !part &&
+           has(part.error().doing, "it is a procfs");
+  });
 }
 
 TEST_CASE("is_within goes by components") {

@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/wrap/mounted.h"
 #include "tests/wrap/scratch.h"
 
 namespace {
@@ -123,6 +124,23 @@ TEST_CASE("a granted file that is the key by another name is the key") {
   REQUIRE(::link(home.path(".config/aegis/signing.key").c_str(),
                  home.path("project/harmless").c_str()) == 0);
   CHECK(has(home.fault("project/harmless", kRead), "could read the signing key"));
+}
+
+TEST_CASE("a folder above the key that is mounted under another name is that folder") {
+  const Home home;
+  fs::create_directory(home.path("project/bound"));
+  CHECK(home.fault("project/bound", kRead).empty());
+  for (const char* from : {".config", ".config/aegis"}) {
+    CAPTURE(from);
+    aegis::test::check_where_bound({home.path(from), home.path("project/bound")}, [&] {
+      const auto bound = resolve_grant(home.path("project/bound"), kRead);
+      if (!bound) return false;
+      PathGrants grants;
+      grants.add(*bound);
+      const auto checked = check_exposure(grants, home.kept());
+      return !checked && has(describe(checked.error()), "could read the signing key");
+    });
+  }
 }
 
 TEST_CASE("relative paths start at the working directory") {
