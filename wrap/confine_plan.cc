@@ -82,7 +82,10 @@ void find_home(Invocation& invocation) {
 Result<Invocation> describe_invocation(const ConfineRequest& request,
                                        const std::vector<std::string>& argv,
                                        const std::vector<std::string>& environment) {
-  const std::string here = AEGIS_TRY(own_folder());
+  auto found = own_folder();
+  // One that is gone matters to nobody who has said where the program starts.
+  const bool is_needed = !request.workspace || request.workspace->rfind('/', 0) != 0;
+  const std::string here = !found && !is_needed ? "/" : AEGIS_TRY(std::move(found));
   Invocation invocation{.argv = argv,
                         .program = AEGIS_TRY(find_program(argv.front())),
                         .home = {},
@@ -199,6 +202,11 @@ std::string take_home(const Invocation& invocation, PathGrants& paths) {
 Result<ConfinePlan> plan_confinement(const ConfineRequest& request,
                                      const std::vector<std::string>& argv,
                                      const std::vector<std::string>& environment) {
+  if (request.is_explained) {
+    return Error{
+        "--explain: this version cannot do it; nothing was run. A confined program that "
+        "ends early is told which flag it probably lacks"};
+  }
   if (request.tier == confine::Tier::landlock && request.network == confine::Network::granted) {
     return Error{"--allow-net: a network grant needs tier full"};
   }
