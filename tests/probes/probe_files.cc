@@ -268,7 +268,9 @@ Answer read_page_flags() {
   const int fd = open("/proc/kpageflags", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return refused("open /proc/kpageflags");
   std::uint64_t flags = 0;
-  return by_result(read(fd, &flags, sizeof flags), "read /proc/kpageflags");
+  const ssize_t n = read(fd, &flags, sizeof flags);
+  if (n == 0) return refused_by(ENODATA, "/proc/kpageflags is empty");
+  return by_result(n, "read /proc/kpageflags");
 }
 Answer open_cgroup_tree() {
   return opens("/sys/fs/cgroup", O_RDONLY | O_DIRECTORY);

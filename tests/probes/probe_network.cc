@@ -55,11 +55,29 @@ const sockaddr* generic(const Address& address) {
   return reinterpret_cast<const sockaddr*>(&address);
 }
 
-Answer connect_tcp() {
+Answer connects_to(const sockaddr_in& address) {
   const int fd = static_cast<int>(opens(AF_INET, SOCK_STREAM, 0));
   if (fd < 0) return refused("socket");
-  const sockaddr_in address = loopback("tcp");
   return by_result(connect(fd, generic(address), sizeof address), "connect");
+}
+Answer connect_tcp() {
+  return connects_to(loopback("tcp"));
+}
+// Where param granted names a port that may be reached.
+Answer connect_granted() {
+  if (!has_param("granted")) return connect_tcp();
+  return connects_to(loopback("granted"));
+}
+// The same host by another address, another host at the same port.
+Answer connect_beside() {
+  sockaddr_in address = loopback(has_param("granted") ? "granted" : "tcp");
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+  return connects_to(address);
+}
+Answer connect_any_address() {
+  sockaddr_in address = loopback("tcp");
+  address.sin_addr.s_addr = htonl(INADDR_ANY);
+  return connects_to(address);
 }
 Answer fast_open() {
   const int fd = static_cast<int>(opens(AF_INET, SOCK_STREAM, 0));
@@ -227,6 +245,9 @@ constexpr Attempt kAttempts[] = {
     {"unix_seqpacket", opens_socket<AF_UNIX, SOCK_SEQPACKET, 0>},
     {"unix_type_high_bit", opens_socket<AF_UNIX, kHighBit | SOCK_DGRAM, 0>},
     {"connect_tcp", connect_tcp},
+    {"connect_granted", connect_granted},
+    {"connect_beside", connect_beside},
+    {"connect_any_address", connect_any_address},
     {"fast_open", fast_open},
     {"send_udp", send_udp},
     {"listen_unbound", listen_unbound},

@@ -18,7 +18,7 @@ constexpr std::string_view kPoison = "# poison\n";
 Answer writes(const std::string& path, int flags) {
   const int fd = open(path.c_str(), flags | O_CLOEXEC, 0755);
   if (fd < 0) return refused("open " + path);
-  const Answer answer = by_result(write(fd, kPoison.data(), kPoison.size()), "write to " + path);
+  Answer answer = by_result(write(fd, kPoison.data(), kPoison.size()), "write to " + path);
   close(fd);
   return answer;
 }

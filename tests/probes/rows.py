@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Open:
-    """The tier does not stop it, and does not say that it does."""
+    """Tier landlock does not stop it, and does not say that it does."""
     why: str
     harm: str = ""  # the beginning of what then becomes of a victim
 
@@ -15,13 +15,12 @@ class Open:
 @dataclass(frozen=True)
 class Row:
     name: str
-    full: object         # errnos (or SIGSYS) of the refusal in tier full, or Open
+    full: frozenset      # errnos (or SIGSYS) of the refusal in tier full
     landlock: object     # the same in tier landlock, or Open
     needs: object = None      # why the control may not succeed: (reason, errnos that it then ends with)
     full_only: bool = False   # made only where the tree is private: it would change the caller's
     harms: bool = False       # the control must leave its mark on the victims
-    ordinary: object = None       # in tier landlock, as an ordinary user, where that differs
-    ordinary_full: object = None  # the same in tier full
+    ordinary: object = None   # in tier landlock, as an ordinary user, where that differs
     alone: bool = False       # has a test of its own, with what it needs
 
 
@@ -31,8 +30,9 @@ ROWS = {}
 def expected(name, tier, is_root):
     """The errnos of its refusal, or Open."""
     found = ROWS[name]
-    for_root, for_others = (found.full, found.ordinary_full) if tier == "full" else (found.landlock, found.ordinary)
-    return for_root if is_root or for_others is None else for_others
+    if tier == "full":
+        return found.full
+    return found.landlock if is_root or found.ordinary is None else found.ordinary
 
 
 def row(name, full, landlock=None, **more):
@@ -89,8 +89,7 @@ def rows_of_files():
         row(name, "ENOENT EACCES EROFS", "ENOENT EACCES",
             needs=("it needs root, and a kernel that has the file", "EACCES EPERM ENOENT"))
     row("open_own_sysctl", "ENOENT EACCES EROFS", "EACCES")
-    row("read_page_flags", MACHINE, MACHINE, needs=("it needs root", "EACCES ENOENT"),
-        ordinary=frozenset(["EACCES"]), ordinary_full=frozenset(["EACCES"]))
+    row("read_page_flags", "ENODATA", MACHINE, needs=("it needs root", "EACCES ENOENT"), ordinary=frozenset(["EACCES"]))
     row("open_cgroup_tree", "ENOENT EACCES", "EACCES")
     row("open_sysfs", "ENOENT EACCES", "EACCES")
 
@@ -157,7 +156,7 @@ def rows_of_ipc():
     row("posix_remove_shared_memory", "ENOENT", SHM, harms=True)
     for name in ("read_key", "search_key", "change_key", "add_key", "request_key", "new_session_keyring"):
         row(name, "EPERM", harms=name in ("change_key", "add_key"))
-    row("list_keys", MACHINE)
+    row("list_keys", "ENOENT", MACHINE)
 
 
 def rows_of_kernel():
@@ -198,12 +197,13 @@ def rows_of_network():
                  "netlink_route", "netlink_diag", "netlink_uevent", "netlink_generic", "netlink_netfilter",
                  "netlink_audit", "packet", "vsock", "xdp", "crypto", "bluetooth", "can", "ipsec_keys", "rds", "tipc",
                  "smc", "kcm", "rxrpc", "qualcomm_router", "phonet", "nfc", "appletalk", "unix_datagram", "unix_raw",
-                 "unix_seqpacket", "unix_type_high_bit", "connect_tcp", "fast_open", "send_udp", "listen_unbound",
+                 "unix_seqpacket", "unix_type_high_bit", "connect_tcp", "connect_granted", "connect_any_address", "fast_open", "send_udp", "listen_unbound",
                  "bind_port", "send_abstract", "send_path", "send_path_raw", "pair_datagram", "pair_raw",
                  "pair_high_bit", "pair_nonblocking"):
-        harms = name in ("connect_tcp", "send_udp", "send_abstract", "send_path", "send_path_raw", "pair_datagram",
+        harms = name in ("connect_tcp", "connect_granted", "connect_any_address", "send_udp", "send_abstract", "send_path", "send_path_raw", "pair_datagram",
                          "pair_raw", "pair_high_bit", "pair_nonblocking", "fast_open")
         row(name, "EAFNOSUPPORT", harms=harms)
+    row("connect_beside", "EAFNOSUPPORT", needs=("nobody listens there", "ECONNREFUSED"))
     row("connect_abstract", "ECONNREFUSED EPERM", "EAFNOSUPPORT", harms=True)
     row("connect_path", "ENOENT", "EAFNOSUPPORT", harms=True)
     row("list_interfaces", "ENODEV", "EAFNOSUPPORT")
