@@ -186,6 +186,7 @@ std::optional<int> Flags::sort_rest(const Arguments& arguments) {
   const auto flag = std::find_if(operands_.begin(), operands_.end(), is_flag);
   switch (manner_.operands) {
     case Operands::command:
+    case Operands::maybe_command:
       if (const std::optional<int> exit = check_command(arguments)) return exit;
       break;
     case Operands::words:
@@ -213,7 +214,8 @@ std::optional<int> Flags::check_command(const Arguments& arguments) {
   if (flag != operands_.end()) return usage_error(unknown_flag(*flag));
   if (word != operands_.end()) return usage_error(*word + ": no flag, and not behind the `--`");
   const bool has_command = arguments.command && !arguments.command->empty();
-  if (!has_command) return usage_error("no command is given; " + how + "<command>");
+  if (!has_command && manner_.operands == Operands::command)
+    return usage_error("no command is given; " + how + "<command>");
   return std::nullopt;
 }
 

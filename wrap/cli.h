@@ -37,8 +37,9 @@ int run_program(std::span<const Verb> verbs, std::span<const char* const> argv);
 /// What stands on a verb's line besides flags.
 enum class Operands : std::uint8_t {
   none,
-  words,    // before or behind `--`
-  command,  // a `--` and at least one word behind it
+  words,          // before or behind `--`
+  command,        // a `--` and at least one word behind it
+  maybe_command,  // the same, or nothing: the verb says with which flags it needs none
 };
 
 struct VerbText {  // literals

@@ -185,6 +185,15 @@ TEST_CASE("a command may be anything, and its flags are its own") {
   CHECK(tried({{}, Words{"[a,b]", "--text"}}, Operands::command).out.empty());
 }
 
+TEST_CASE("a command that may be missing is checked like any other when it is there") {
+  CHECK(tried({{"--on"}}, Operands::maybe_command).exit == 0);
+  CHECK(tried({{}, Words{}}, Operands::maybe_command).exit == 0);
+  CHECK(tried({{}, Words{"node", "--on"}}, Operands::maybe_command).exit == 0);
+  const Ended no_cut = tried({{"node"}}, Operands::maybe_command);
+  CHECK(no_cut.exit == kUsageExit);
+  CHECK(no_cut.err.find("node: a `--` must stand before the command") != std::string::npos);
+}
+
 TEST_CASE("--help tells usage, flags and an example on stdout") {
   for (const char* word : {"--help", "-h"}) {
     const Ended ended = tried({{word}});
