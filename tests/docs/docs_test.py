@@ -92,7 +92,7 @@ class Manual(unittest.TestCase):
     def test_pages_name_no_flag_that_does_not_exist(self):
         known = set().union(*manual_flags().values()) | {"--help", "--version"}
         others = {"--preset",  # of cmake and ctest
-                  "--security-opt", "--pattern",  # of docker and sysctl
+                  "--security-opt", "--user", "--scope",  # of docker and systemd-run
                   "--unshare-all"}  # of bwrap
         for name in ["README.md", "docs/policy.md", "docs/confinement.md", "docs/threat-model.md",
                      "docs/architecture.md", "docs/record-format.md", *("docs/man/" + page for page in MAN_PAGES)]:
@@ -186,8 +186,9 @@ class ExitStatus(unittest.TestCase):
 
 class RecordExample(unittest.TestCase):
     def test_the_encoder_makes_these_bytes(self):
-        made = subprocess.run([RECORD_EXAMPLE], capture_output=True, check=True).stdout.decode()
-        self.assertEqual(fenced(read("docs/record-format.md"), "jsonl"), [made])
+        made = [subprocess.run([RECORD_EXAMPLE, *words], capture_output=True, check=True).stdout.decode()
+                for words in ([], ["confined"])]
+        self.assertEqual(fenced(read("docs/record-format.md"), "jsonl"), made)
 
     def test_sizes_and_hashes_of_the_table_are_theirs(self):
         page = read("docs/record-format.md")
@@ -204,12 +205,13 @@ class RecordExample(unittest.TestCase):
     def test_verify_says_what_the_page_says(self):
         page = read("docs/record-format.md")
         key = re.search(r"verify --key ([0-9a-f]{64}) example\.aarl", page).group(1)
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "example.aarl")
-            with open(path, "w", encoding="utf-8") as file:
-                file.write(fenced(page, "jsonl")[0])
-            report = run("verify", "--key", key, path)
-        self.assertEqual((report.stdout, report.returncode), (fenced(page, "text")[0], 0), report.stderr)
+        for lines, said in zip(fenced(page, "jsonl"), fenced(page, "text"), strict=True):
+            with tempfile.TemporaryDirectory() as folder:
+                path = os.path.join(folder, "example.aarl")
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(lines)
+                report = run("verify", "--key", key, path)
+            self.assertEqual((report.stdout, report.returncode), (said, 0), report.stderr)
 
 
 class Policies(unittest.TestCase):
@@ -237,6 +239,21 @@ class Links(unittest.TestCase):
                     continue
                 with self.subTest(f"{page} -> {target}"):
                     self.assertTrue(os.path.exists(os.path.join(SOURCES, os.path.dirname(page), target)))
+
+    def test_each_file_of_the_tables_is_there(self):
+        """Where a threat is tested, and which file does what at a confined start."""
+        threats = read("docs/threat-model.md")
+        tested = re.findall(r"`((?:probes|sessions|confine|wrap)/\w+\.\w+)`", threats)
+        self.assertGreater(len(tested), 15)
+        for name in tested:
+            self.assertTrue(os.path.exists(os.path.join(SOURCES, "tests", name)), name)
+        page = read("docs/architecture.md")
+        table = page[page.index("| who | does | file of"):].split("\n\n")[0]
+        done = {name for row in table.splitlines()[2:] for name in re.findall(r"`([\w/]+)`", row.split(" | ")[-1])}
+        self.assertGreater(len(done), 15)
+        for name in done:
+            path = name if "/" in name else "confine/" + name
+            self.assertTrue(os.path.exists(os.path.join(SOURCES, path + ".cc")), name)
 
     def test_decisions_are_short_and_listed(self):
         folder = os.path.join(SOURCES, "docs/decisions")
