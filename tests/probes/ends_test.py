@@ -84,15 +84,33 @@ class Ends(ProbeCase):
                     self.assertEqual(alive(self.mark), [])
                     lab.count(f"refused in tier {tier}")
 
+    def test_a_process_that_hops_is_gone_when_its_program_ends(self):
+        """It forks and ends, over and over, so that its number is old when somebody has read it."""
+        for laboratory in lab.labs():
+            for tier in lab.TIERS:
+                with self.subTest(f"{laboratory.name} {tier}"):
+                    self.need_tier(laboratory, tier)
+                    laboratory.settle()
+                    run = laboratory.run([*laboratory.confine(tier), laboratory.probe, self.mark, "count=3",
+                                          "seconds=5", "leave_hoppers"])
+                    self.assertEqual(str(run.outcomes.get("leave_hoppers"))[:5], "tried", run.stderr)
+                    seen = [alive(self.mark) for _ in range(20)]
+                    self.assertEqual([pids for pids in seen if pids], [], "it hops on")
+                    lab.count(f"refused in tier {tier}")
+
     def test_daemons_outlive_their_program_unconfined(self):
         laboratory = lab.labs()[0]
         self.need_throwaway(laboratory)
         laboratory.settle()
-        look = 'set -- "$@"; "$@"; grep -lz "$MARKED" /proc/[0-9]*/cmdline | wc -l'
+        look = '"$@"; grep -lz "$MARKED" /proc/[0-9]*/cmdline | wc -l'
         run = laboratory.run([*lab.THROWAWAY, "sh", "-c", look, "sh", laboratory.probe, self.mark, "count=50",
                               "leave_daemons"], env=laboratory.env(MARKED=self.mark))
         self.assertGreaterEqual(int(run.stdout.split()[-1]), 50, run.stdout + run.stderr)
-        lab.count("controls that succeeded")
+        look = '"$@"; for i in 1 2 3 4 5 6 7 8 9; do grep -lz "$MARKED" /proc/[0-9]*/cmdline; done | wc -l'
+        run = laboratory.run([*lab.THROWAWAY, "sh", "-c", look, "sh", laboratory.probe, self.mark, "count=3", "seconds=5",
+                              "leave_hoppers"], env=laboratory.env(MARKED=self.mark))
+        self.assertGreaterEqual(int(run.stdout.split()[-1]), 3, run.stdout + run.stderr)
+        lab.count("controls that succeeded", 2)
 
     def test_daemons_are_gone_after_sigterm(self):
         for laboratory in lab.labs():

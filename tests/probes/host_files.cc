@@ -70,6 +70,8 @@ void Files::make() {
   write_file(path("file"), "as it was\n", 0644);
   write_file(path("doomed"), secret, 0644);
   write_file(path("program"), "#!/bin/sh\nexit 0\n", 0755);
+  std::ifstream from("/bin/true", std::ios::binary);
+  write_file(path("binary"), std::string(std::istreambuf_iterator<char>(from), {}), 0755);
   check(mkdir(path("empty").c_str(), 0755), "mkdir");
   check(symlink("secret", path("link").c_str()), "symlink");
   check(setxattr(path("file").c_str(), "user.probe", "x", 1, 0), "setxattr (no user attributes?)");

@@ -58,8 +58,12 @@ class Caller:
         names = sorted(os.listdir(self.lab.victims))
         found = {"entries": names}
         for name in (".", *names):
-            path = os.path.join(self.lab.victims, name)
-            info = os.lstat(path)
+            path = os.path.normpath(os.path.join(self.lab.victims, name))
+            try:
+                info = os.lstat(path)
+            except PermissionError as error:  # what an ordinary user's attacker has made of the folder's mode
+                found[name] = str(error)
+                continue
             times = info.st_mtime_ns if name != "log" else 0
             text = lab.read(path)[:len(lab.SECRET)] if name != "." else ""
             found[name] = (info.st_mode, info.st_uid, times, sorted(os.listxattr(path)), text)

@@ -238,6 +238,35 @@ Answer dump_core() {
   wait_forever();
 }
 
+// Never the same process for long: who looks for it finds one that has gone. It stops by itself
+// after param seconds, for whoever is not rid of it otherwise.
+[[noreturn]] void be_hopper(int ready) {
+  const std::time_t end = std::time(nullptr) + number("seconds");
+  setsid();
+  static_cast<void>(!write(ready, "r", 1));
+  for (int fd = 0; fd < 64; ++fd)
+    close(fd);
+  while (std::time(nullptr) < end) {
+    const pid_t child = fork();
+    if (child > 0) _exit(0);
+    if (child == 0) setsid();
+  }
+  _exit(0);
+}
+Answer leave_hoppers() {
+  int ready[2];
+  if (pipe2(ready, O_CLOEXEC) != 0) return broken("pipe2");
+  const long count = number("count");
+  for (long i = 0; i < count; ++i) {
+    const pid_t child = fork();
+    if (child < 0) return refused("fork");
+    if (child == 0) be_hopper(ready[1]);
+    char byte = 0;
+    if (read(ready[0], &byte, 1) != 1) return broken("it did not start");
+  }
+  return tried(counted(count, "hoppers left behind"));
+}
+
 // With `stay` the attempt waits with them until somebody ends it.
 Answer leave_daemons() {
   alarm(0);
@@ -278,6 +307,7 @@ constexpr Attempt kAttempts[] = {
     {"burn_cpu", burn_cpu},
     {"dump_core", dump_core},
     {"leave_daemons", leave_daemons},
+    {"leave_hoppers", leave_hoppers},
 };
 
 }  // namespace

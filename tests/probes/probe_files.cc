@@ -8,8 +8,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -177,6 +179,44 @@ Answer change_folder() {
 }
 Answer open_path_only() {
   return opens(victim("secret"), O_PATH);
+}
+// What a descriptor that may only name a file leads to.
+int named(const char* name) {
+  return open(victim(name).c_str(), O_PATH | O_CLOEXEC);
+}
+std::string descriptor(int fd) {
+  return "/proc/self/fd/" + std::to_string(fd);
+}
+Answer reopen_named() {
+  const int fd = named("secret");
+  return fd < 0 ? refused("open O_PATH") : reads_secret(descriptor(fd));
+}
+Answer link_named() {
+  const int fd = named("secret");
+  if (fd < 0) return refused("open O_PATH");
+  const std::string path = own("linked-by-descriptor");
+  if (linkat(AT_FDCWD, descriptor(fd).c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) != 0)
+    return refused("linkat");
+  return reads_secret(path);
+}
+Answer execute_named() {
+  const int fd = named("binary");
+  if (fd < 0) return refused("open O_PATH");
+  const pid_t child = vfork();
+  static volatile int code = 0;  // shared with the child until it is another program
+  if (child == 0) {
+    char name[] = "binary";
+    char* const argv[] = {name, nullptr};
+    syscall(SYS_execveat, fd, "", argv, environ, AT_EMPTY_PATH);
+    code = errno;
+    _exit(1);
+  }
+  waitpid(child, nullptr, 0);
+  return code == 0 ? reached("ran the host's program") : refused_by(code, "execveat");
+}
+Answer read_after_entering() {
+  if (chdir(param("dir").c_str()) != 0) return refused("chdir");
+  return reads_secret("secret");
 }
 Answer open_by_handle() {
   alignas(file_handle) char space[sizeof(file_handle) + MAX_HANDLE_SZ] = {};
@@ -359,6 +399,10 @@ constexpr Attempt kAttempts[] = {
     {"watch_folder", watch_folder},
     {"change_folder", change_folder},
     {"open_path_only", open_path_only},
+    {"reopen_named", reopen_named},
+    {"link_named", link_named},
+    {"execute_named", execute_named},
+    {"read_after_entering", read_after_entering},
     {"open_by_handle", open_by_handle},
     {"execute_file", execute_file},
     {"climb_from_own_folder", climb_from_own_folder},

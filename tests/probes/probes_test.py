@@ -144,5 +144,42 @@ class Confined(ProbeCase):
         self.attack_ordinary("landlock")
 
 
+class Siblings(ProbeCase):
+    """One confined program is to another what the host's processes are to it."""
+
+    AIMED = ("attach", "seize", "read_memory", "write_memory", "open_memory", "read_environment", "read_maps",
+             "through_its_root", "through_its_cwd", "take_descriptor", "compare", "signal_one", "signal_thread",
+             "signal_queued", "signal_by_pidfd", "set_limits", "set_priority")
+
+    def attack_sibling(self, laboratory, tier):
+        other = laboratory.others[0]
+        other.settle()
+        length = f"{30 + os.getpid() / 1e6}"  # of its sleep, to know it by
+        sibling = subprocess.Popen(other.as_user([*other.confine(tier), "sh", "-c", f"echo there; exec sleep {length}"]),
+                                   cwd=other.own, env=other.env(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL)
+        try:
+            self.assertEqual(sibling.stdout.readline(), b"there\n")
+            pid = None
+            while pid is None:  # for the exec that follows its word
+                pid = next((name for name in os.listdir("/proc")
+                            if name.isdigit() and lab.read(f"/proc/{name}/cmdline") == f"sleep\0{length}\0"), None)
+            laboratory.settle()
+            return laboratory.run([*laboratory.confine(tier), laboratory.probe, f"pid={pid}", "address=0", "secret_fd=0",
+                                   f"dir={other.own}", *self.AIMED])
+        finally:
+            sibling.kill()
+            sibling.communicate()
+
+    def test_another_sandbox_is_out_of_reach(self):
+        for laboratory in lab.labs():
+            for tier in lab.TIERS:
+                self.need_tier(laboratory, tier)
+                run = self.attack_sibling(laboratory, tier)
+                for name in self.AIMED:
+                    with self.subTest(f"{name}, {laboratory.name}, tier {tier}"):
+                        self.check_confined(laboratory, tier, ROWS[name], run.outcomes.get(name))
+
+
 if __name__ == "__main__":
     lab.main()

@@ -62,7 +62,8 @@ def rows_of_files():
     for name in ("read_file", "write_file", "append_file", "open_truncating", "create_nameless_file", "remove_file",
                  "remove_folder", "make_folder", "make_fifo", "make_socket", "symlink_outside", "truncate_file",
                  "list_folder", "execute_file", "create_file", "rename_file", "symlink_in", "planted_symlink",
-                 "climb_from_own_folder", "climb_relative", "through_roots_parent", "read_signing_key",
+                 "climb_from_own_folder", "climb_relative", "through_roots_parent", "reopen_named", "execute_named",
+                 "read_after_entering", "read_signing_key",
                  "read_ssh_key", "write_shell_start"):
         harms = name in ("write_file", "append_file", "open_truncating", "create_nameless_file", "remove_file",
                          "remove_folder", "make_folder", "make_fifo", "make_socket", "symlink_outside",
@@ -70,7 +71,7 @@ def rows_of_files():
         row(name, "ENOENT", "EACCES", harms=harms)
     for name in ("read_record", "append_record", "truncate_record", "rename_record", "remove_record"):
         row(name, "ENOENT", "EACCES", alone=True)
-    for name in ("rename_out", "rename_in", "exchange_files", "link_in", "link_outside"):
+    for name in ("rename_out", "rename_in", "exchange_files", "link_in", "link_outside", "link_named"):
         row(name, "ENOENT", "EACCES EXDEV EPERM", harms=True)
     row("rename_own_folder", "EACCES EBUSY EROFS EXDEV ENOENT", "EACCES EXDEV")
     for name in ("through_own_root", "through_own_cwd"):
