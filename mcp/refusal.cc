@@ -91,15 +91,4 @@ std::string encode_refusal(const Refusal& refusal, RefuseAs as) {
   return frame;
 }
 
-std::string encode_batch_refusal(std::span<const Refusal> refusals, RefuseAs as) {
-  std::string frame;
-  for (const Refusal& refusal : refusals) {
-    if (refusal.id.type == Id::Type::absent) continue;
-    frame += frame.empty() ? '[' : ',';
-    append_refusal(refusal, as, frame);
-  }
-  if (!frame.empty()) frame += "]\n";
-  return frame;
-}
-
 }  // namespace aegis::mcp

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -40,8 +39,5 @@ struct Refusal {
 /// One frame with its '\n'. A refusal whose id is not answerable is always an error, whatever `as`
 /// says.
 std::string encode_refusal(const Refusal& refusal, RefuseAs as);
-/// One array frame with its '\n' that answers a whole batch; empty when there is nothing to answer.
-/// Refusals whose id is absent are left out: a notification gets no answer.
-std::string encode_batch_refusal(std::span<const Refusal> refusals, RefuseAs as);
 
 }  // namespace aegis::mcp

@@ -119,24 +119,3 @@ TEST_CASE("codes have their own names, and no refusal looks like an elicitation"
                                                "BATCH_DENIED",
                                                "RECORD_UNAVAILABLE"});
 }
-
-TEST_CASE("a batch is answered in one array, notifications not at all") {
-  const std::vector<Refusal> refusals{
-      {number("1"), RefusalCode::policy_denied, "no"},
-      {Id{}, RefusalCode::batch_denied, "never seen"},
-      {Id{Id::Type::string, "\"x\""}, RefusalCode::batch_denied, "holds a refused call"},
-  };
-  for (const RefuseAs as : {RefuseAs::error, RefuseAs::result}) {
-    const std::string frame = encode_batch_refusal(refusals, as);
-    CHECK(frame.find('\n') == frame.size() - 1);
-    const Tree parsed = Tree::parse(frame);
-    REQUIRE(parsed.size() == 2);
-    CHECK(parsed[0]["id"] == 1);
-    CHECK(parsed[1]["id"] == "x");
-    CHECK(parsed[0].contains("error") == (as == RefuseAs::error));
-  }
-  CHECK(encode_batch_refusal({}, RefuseAs::error).empty());
-  CHECK(encode_batch_refusal(std::vector<Refusal>{{Id{}, RefusalCode::batch_denied, ""}},
-                             RefuseAs::error)
-            .empty());
-}
