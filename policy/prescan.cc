@@ -18,8 +18,8 @@ std::optional<Diagnostic> find_wrong_whole(std::string_view text) {
   if (text.size() > kMaxPolicyBytes) {
     return refuse(0,
                   0,
-                  "the text has " + std::to_string(text.size()) +
-                      " bytes; a policy may have at most " + std::to_string(kMaxPolicyBytes));
+                  "the text has more than " + std::to_string(kMaxPolicyBytes) +
+                      " bytes, the most that a policy may have");
   }
   const std::string_view start = text.substr(0, 2);
   if (start == "\xFF\xFE" || start == "\xFE\xFF") {

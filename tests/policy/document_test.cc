@@ -102,7 +102,7 @@ TEST_CASE("a policy of 1 MiB is read and one of a byte more is refused") {
   CHECK(parse_policy(text, Purpose::wrap).policy.has_value());
   check_refused({"1 MiB and a byte",
                  text + "\n",
-                 {"0:0:: the text has 1048577 bytes; a policy may have at most 1048576"}});
+                 {"0:0:: the text has more than 1048576 bytes, the most that a policy may have"}});
 }
 
 TEST_CASE(
