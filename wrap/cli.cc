@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -74,6 +75,26 @@ std::string list_of(const std::vector<std::string>& choices) {
 
 bool is_flag(std::string_view word) {
   return word.size() > 1 && word.front() == '-';
+}
+
+/// Of the flag that is written so; nullptr when there is none.
+const CLI::Option* find_flag(const CLI::App& app, const std::string& word) {
+  return is_flag(word) ? app.get_option_no_throw(word) : nullptr;
+}
+
+bool is_switch(const CLI::Option& option) {
+  return option.get_items_expected_max() == 0;
+}
+
+bool may_repeat(const CLI::Option& option) {
+  return option.get_multi_option_policy() == CLI::MultiOptionPolicy::TakeAll;
+}
+
+/// Of the flag that is the word `at`: behind its '=', or as the next word.
+bool has_value(const CLI::App& app, const std::vector<std::string>& words, std::size_t at) {
+  const std::size_t equals = words[at].find('=');
+  if (equals != std::string::npos) return equals + 1 < words[at].size();
+  return at + 1 < words.size() && find_flag(app, words[at + 1]) == nullptr;
 }
 
 }  // namespace
@@ -169,7 +190,30 @@ std::optional<int> Flags::parse(const Arguments& arguments) {
   return std::nullopt;
 }
 
+/// What CLI11 would say in words of its own, or let pass: a flag in the place of a value. Empty
+/// when nothing is wrong.
+std::string Flags::wrong_flag(const std::vector<std::string>& words) const {
+  std::set<std::string> given;
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    const std::size_t equals = words[at].find('=');
+    const std::string name = words[at].substr(0, equals);
+    const CLI::Option* option = find_flag(*app_, name);
+    if (option == nullptr) continue;
+    if (is_switch(*option)) {
+      if (equals != std::string::npos) return name + ": it takes no value";
+      continue;
+    }
+    if (!has_value(*app_, words, at))
+      return name + ": a value is missing: " + option->get_type_name();
+    if (equals == std::string::npos) ++at;
+    if (!given.insert(name).second && !may_repeat(*option))
+      return name + ": it can be given once only";
+  }
+  return {};
+}
+
 std::optional<int> Flags::run_parser(const std::vector<std::string>& words) {
+  if (const std::string wrong = wrong_flag(words); !wrong.empty()) return usage_error(wrong);
   try {
     app_->parse(std::vector<std::string>(words.rbegin(), words.rend()));  // it takes the last first
   } catch (const CLI::CallForHelp&) {

@@ -90,6 +90,7 @@ class Flags {
   using Take = std::function<std::string(const std::string& value)>;  // what is wrong, or nothing
   enum class Times : std::uint8_t { once, several };
   void add_value(const Flag& flag, Times times, Take take);
+  [[nodiscard]] std::string wrong_flag(const std::vector<std::string>& words) const;
   [[nodiscard]] std::optional<int> run_parser(const std::vector<std::string>& words);
   [[nodiscard]] std::optional<int> sort_rest(const Arguments& arguments);
   [[nodiscard]] std::optional<int> check_command(const Arguments& arguments);
