@@ -32,12 +32,10 @@ enum class Kind : std::uint8_t { open_line, other_line, torn, foreign };
 /// What one line is, its '\n' left out. No signature and no link is looked at: that is `verify`'s.
 Kind judge(std::string_view line) {
   mcp::json::CanonicalReader reader;
-  if (const auto flaw = reader.read(line)) {
-    // No write of ours leaves a blank line, but it is no JSON either: it must not keep a client's
-    // server from starting.
-    const bool is_torn = flaw->may_be_torn() || flaw->kind == mcp::json::CanonicalFlaw::Kind::blank;
-    return is_torn ? Kind::torn : Kind::foreign;
-  }
+  // What `verify` takes for torn at the end, and no more: a blank line is none, which no write that
+  // was cut off leaves behind. Moved aside it would make a record good that `verify` calls
+  // tampered.
+  if (const auto flaw = reader.read(line)) return flaw->may_be_torn() ? Kind::torn : Kind::foreign;
   const mcp::json::CanonicalNode& root = reader.root();
   const auto type = mcp::json::find_string(root, "line_type");
   const auto previous = mcp::json::find_string(root, "prev_hash");

@@ -94,8 +94,6 @@ TEST_CASE("whatever is no JSON or no UTF-8 behind the last Line is torn") {
       {"with a newline at its end", "{\"line_type\":\n"},
       {"not UTF-8 in a whole object", "{\"a\":\"\xff\"}"},
       {"two values in one line", "{}{}\n"},
-      {"a blank line", "\n"},
-      {"blanks", " \n \n"},
       {"text", "these are somebody's words\n"},
       {"a long line without an end", "{\"a\":\"" + std::string(200'000, 'x')},
   };
@@ -131,6 +129,11 @@ TEST_CASE("an end that is JSON but no Line is refused") {
       {"carriage return", line("close") + "\r\n"},
       {"longer than a Line", line("close", ",\"z\":\"" + std::string(70'000, 'z') + "\"") + "\n"},
       {"torn behind what is no Line", "{}\n{\"a"},
+      {"a blank line", "\n"},
+      {"blanks", " \n \n"},
+      {"spaces", "  "},
+      {"a blank line behind a torn one", "{\"a\n\n"},
+      {"torn behind a blank line", "\n{\"a"},
   };
   const std::string record = sealed_record();
   for (const Row& row : rows) {
