@@ -43,8 +43,8 @@ class Ends(ProbeCase):
         """A running aegis whose program has `count` daemons, all there and deaf, and waits with them."""
         laboratory.settle()
         process = subprocess.Popen(
-            laboratory.as_user([*laboratory.confine(tier, *flags), laboratory.probe, self.mark, f"count={count}", "stay=1",
-                                "leave_daemons"]),
+            laboratory.as_user([*laboratory.confine(tier, *flags), laboratory.probe, self.mark, f"count={count}",
+                                "stay=1", "leave_daemons"]),
             cwd=laboratory.own, env=laboratory.env(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE)
         self.addCleanup(self.close, process)
@@ -107,8 +107,8 @@ class Ends(ProbeCase):
                               "leave_daemons"], env=laboratory.env(MARKED=self.mark))
         self.assertGreaterEqual(int(run.stdout.split()[-1]), 50, run.stdout + run.stderr)
         look = '"$@"; for i in 1 2 3 4 5 6 7 8 9; do grep -lz "$MARKED" /proc/[0-9]*/cmdline; done | wc -l'
-        run = laboratory.run([*lab.THROWAWAY, "sh", "-c", look, "sh", laboratory.probe, self.mark, "count=3", "seconds=5",
-                              "leave_hoppers"], env=laboratory.env(MARKED=self.mark))
+        run = laboratory.run([*lab.THROWAWAY, "sh", "-c", look, "sh", laboratory.probe, self.mark, "count=3",
+                              "seconds=5", "leave_hoppers"], env=laboratory.env(MARKED=self.mark))
         self.assertGreaterEqual(int(run.stdout.split()[-1]), 3, run.stdout + run.stderr)
         lab.count("controls that succeeded", 2)
 

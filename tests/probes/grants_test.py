@@ -64,9 +64,10 @@ class Paths(ProbeCase):
                 laboratory.settle()
                 os.symlink(laboratory.home, os.path.join(laboratory.readable, "home"))
                 os.symlink("/", os.path.join(laboratory.readable, "root"))
-                run = laboratory.run([*laboratory.confine(tier, "--allow-read", laboratory.readable), "sh", "-c",
-                                      f'cat "$0"/file; cat "$0"/home/.ssh/id_ed25519 "$0"/root{laboratory.home}/.bashrc; '
-                                      f'ls "$0"/root{laboratory.base}', laboratory.readable])
+                look = (f'cat "$0"/file; cat "$0"/home/.ssh/id_ed25519 "$0"/root{laboratory.home}/.bashrc; '
+                        f'ls "$0"/root{laboratory.base}')
+                run = laboratory.run([*laboratory.confine(tier, "--allow-read", laboratory.readable), "sh", "-c", look,
+                                      laboratory.readable])
                 self.assertEqual([line for line in run.stdout.splitlines() if line not in ("own", "readable", "home")],
                                  ["as it was"], run.stderr)
                 lab.count(f"refused in tier {tier}")
@@ -76,7 +77,8 @@ class Paths(ProbeCase):
             for tier in lab.TIERS:
                 self.need_tier(laboratory, tier)
                 laboratory.settle()
-                run = laboratory.run([*laboratory.confine(tier, "--allow-read", laboratory.base + "/none"), "echo", "ran"])
+                absent = os.path.join(laboratory.base, "none")
+                run = laboratory.run([*laboratory.confine(tier, "--allow-read", absent), "echo", "ran"])
                 self.assertEqual((run.status, run.stdout), (125, ""), run.stderr)
 
 

@@ -200,7 +200,8 @@ class Owners(ProbeCase):
             if lab.no_confinement(laboratory.uid, tier):
                 continue
             with self.subTest(f"{name}, tier {tier}"):
-                run = laboratory.run([*laboratory.confine(tier, "--allow-exec", folder), laboratory.probe, *facts, name])
+                before = laboratory.confine(tier, "--allow-exec", folder)
+                run = laboratory.run([*before, laboratory.probe, *facts, name])
                 self.check_confined(laboratory, tier, ROWS[name], run.outcomes.get(name))
 
     def test_a_set_user_id_program(self):

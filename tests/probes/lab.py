@@ -138,10 +138,20 @@ class Lab:
         os.symlink(os.path.join(self.victims, "secret"), os.path.join(self.own, "planted"))
         self.hand_over()
 
+    def make_key(self):
+        """A real signing key in the place of the one that only holds the secret; its path."""
+        path = os.path.join(self.home, ".config/aegis/signing.key")
+        if os.path.exists(path):
+            os.unlink(path)
+        made = self.run([self.aegis, "keygen"])
+        if made.status != 0:
+            raise AssertionError(made.stderr)
+        return path
+
     def env(self, **more):
         """TMPDIR counts in tier landlock alone: in tier full /tmp is private, and it is that."""
-        return {"TMPDIR": self.own, "HOME": self.home, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", MARK: self.mark,
-                "AWS_SECRET_ACCESS_KEY": SECRET, **more}
+        return {"TMPDIR": self.own, "HOME": self.home, "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8",
+                MARK: self.mark, "AWS_SECRET_ACCESS_KEY": SECRET, **more}
 
     def as_user(self, command):
         if os.geteuid() == self.uid:
@@ -236,6 +246,10 @@ def labs():
             os.chmod(target, 0o755)
     uids = [os.geteuid()] + ([ORDINARY] if os.geteuid() == 0 else [])
     return [Lab(base, uid) for uid in uids]
+
+
+def labs_and_tiers():
+    return [(lab, tier) for lab in labs() for tier in TIERS]
 
 
 @functools.lru_cache(maxsize=None)

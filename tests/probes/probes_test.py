@@ -155,9 +155,9 @@ class Siblings(ProbeCase):
         other = laboratory.others[0]
         other.settle()
         length = f"{30 + os.getpid() / 1e6}"  # of its sleep, to know it by
-        sibling = subprocess.Popen(other.as_user([*other.confine(tier), "sh", "-c", f"echo there; exec sleep {length}"]),
-                                   cwd=other.own, env=other.env(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.DEVNULL)
+        command = [*other.confine(tier), "sh", "-c", f"echo there; exec sleep {length}"]
+        sibling = subprocess.Popen(other.as_user(command), cwd=other.own, env=other.env(), stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         try:
             self.assertEqual(sibling.stdout.readline(), b"there\n")
             pid = None
@@ -165,8 +165,8 @@ class Siblings(ProbeCase):
                 pid = next((name for name in os.listdir("/proc")
                             if name.isdigit() and lab.read(f"/proc/{name}/cmdline") == f"sleep\0{length}\0"), None)
             laboratory.settle()
-            return laboratory.run([*laboratory.confine(tier), laboratory.probe, f"pid={pid}", "address=0", "secret_fd=0",
-                                   f"dir={other.own}", *self.AIMED])
+            return laboratory.run([*laboratory.confine(tier), laboratory.probe, f"pid={pid}", "address=0",
+                                   "secret_fd=0", f"dir={other.own}", *self.AIMED])
         finally:
             sibling.kill()
             sibling.communicate()

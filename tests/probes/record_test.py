@@ -18,23 +18,20 @@ class Record(ProbeCase):
     def settle(self, laboratory):
         """A key of the user's own making, and a record of an earlier session."""
         laboratory.settle()
-        self.key = os.path.join(laboratory.home, ".config/aegis/signing.key")
         self.record = os.path.join(laboratory.base, "records", "record.aarl")
         shutil.rmtree(os.path.dirname(self.record), ignore_errors=True)
         os.mkdir(os.path.dirname(self.record))
-        if os.path.exists(self.key):
-            os.unlink(self.key)
         laboratory.hand_over()
-        made = laboratory.run([laboratory.aegis, "keygen"])
-        self.assertEqual(made.status, 0, made.stderr)
+        self.key = laboratory.make_key()
         first = laboratory.run([laboratory.aegis, "wrap", "--audit", self.record, "--", "true"])
         self.assertEqual(first.status, 0, first.stderr)
 
     def serve(self, laboratory, before, flags, *names):
         """The attacker as the server of a session without calls: what it says crosses."""
         self.settle(laboratory)
-        return laboratory.run([*before, laboratory.aegis, "wrap", "--audit", self.record, *flags, "--", laboratory.probe,
-                               f"home={laboratory.home}", f"record={self.record}", f"own={laboratory.own}", *names])
+        return laboratory.run([*before, laboratory.aegis, "wrap", "--audit", self.record, *flags, "--",
+                               laboratory.probe, f"home={laboratory.home}", f"record={self.record}",
+                               f"own={laboratory.own}", *names])
 
     def verify(self, laboratory):
         return laboratory.run([laboratory.aegis, "verify", self.record])
@@ -69,7 +66,8 @@ class Record(ProbeCase):
             for tier in lab.TIERS:
                 with self.subTest(f"{laboratory.name} {tier}"):
                     self.need_tier(laboratory, tier)
-                    look = f'cat {self.key} {self.key}.*; grep -rs {seed} "$HOME/.config" /proc/*/environ /proc/*/cmdline; env'
+                    look = (f'cat {self.key} {self.key}.*; env; '
+                            f'grep -rs {seed} "$HOME/.config" /proc/*/environ /proc/*/cmdline')
                     run = laboratory.run([laboratory.aegis, "wrap", "--audit", self.record, "--confine", "--tier", tier,
                                           "--", "sh", "-c", look])
                     self.assertNotIn(seed, run.stdout + run.stderr)

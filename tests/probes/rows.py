@@ -198,11 +198,12 @@ def rows_of_network():
                  "netlink_route", "netlink_diag", "netlink_uevent", "netlink_generic", "netlink_netfilter",
                  "netlink_audit", "packet", "vsock", "xdp", "crypto", "bluetooth", "can", "ipsec_keys", "rds", "tipc",
                  "smc", "kcm", "rxrpc", "qualcomm_router", "phonet", "nfc", "appletalk", "unix_datagram", "unix_raw",
-                 "unix_seqpacket", "unix_type_high_bit", "connect_tcp", "connect_granted", "connect_any_address", "fast_open", "send_udp", "listen_unbound",
-                 "bind_port", "send_abstract", "send_path", "send_path_raw", "pair_datagram", "pair_raw",
+                 "unix_seqpacket", "unix_type_high_bit", "connect_tcp", "connect_granted", "connect_any_address",
+                 "fast_open", "send_udp", "listen_unbound", "bind_port", "send_abstract", "send_path", "send_path_raw", "pair_datagram", "pair_raw",
                  "pair_high_bit", "pair_nonblocking"):
-        harms = name in ("connect_tcp", "connect_granted", "connect_any_address", "send_udp", "send_abstract", "send_path", "send_path_raw", "pair_datagram",
-                         "pair_raw", "pair_high_bit", "pair_nonblocking", "fast_open")
+        harms = name in ("connect_tcp", "connect_granted", "connect_any_address", "send_udp", "send_abstract",
+                         "send_path", "send_path_raw", "pair_datagram", "pair_raw", "pair_high_bit",
+                         "pair_nonblocking", "fast_open")
         row(name, "EAFNOSUPPORT", harms=harms)
     row("connect_beside", "EAFNOSUPPORT", needs=("nobody listens there", "ECONNREFUSED"))
     row("connect_abstract", "ECONNREFUSED EPERM", "EAFNOSUPPORT", harms=True)

@@ -1,0 +1,124 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0 OR MIT
+"""What a program leaves in the folder that it may write does not widen what the next start grants, nor lead aegis itself
+astray. The first session is played by the test: whoever may write there can do as much."""
+
+import contextlib
+import os
+import shutil
+import unittest
+
+import lab
+from probes_test import ProbeCase
+
+needs_node = unittest.skipUnless(os.access("/usr/bin/node", os.X_OK), "there is no /usr/bin/node")
+
+
+class Planted(ProbeCase):
+    @contextlib.contextmanager
+    def prepared(self, laboratory, tier):
+        with self.subTest(f"{laboratory.name}, tier {tier}"):
+            self.need_tier(laboratory, tier)
+            laboratory.settle()
+            yield
+            lab.count(f"refused in tier {tier}")
+
+    def write(self, laboratory, name, text):
+        path = os.path.join(laboratory.own, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        laboratory.hand_over()
+        return path
+
+    def secret(self, laboratory):
+        return os.path.join(laboratory.home, ".ssh", "id_ed25519")
+
+    def check_secret(self, laboratory, run):
+        """It may refuse to start, or start and not get there."""
+        self.assertNotIn(lab.SECRET, run.stdout, f"it read {self.secret(laboratory)}")
+        self.assertIn(run.status, (0, 1, 125), run.stderr)
+
+    @needs_node
+    def test_a_node_modules_that_is_a_link(self):
+        for laboratory, tier in lab.labs_and_tiers():
+            with self.prepared(laboratory, tier):
+                script = self.write(laboratory, "server.js", f"console.log(require('fs').readFileSync("
+                                    f"'{self.secret(laboratory)}', 'utf8'))")
+                os.symlink(os.path.dirname(self.secret(laboratory)), os.path.join(laboratory.own, "node_modules"))
+                self.check_secret(laboratory, laboratory.run([*laboratory.confine(tier), "/usr/bin/node", script]))
+
+    def test_a_virtual_environment_that_names_another_home(self):
+        for laboratory, tier in lab.labs_and_tiers():
+            with self.prepared(laboratory, tier):
+                os.makedirs(os.path.join(laboratory.own, "venv/bin"))
+                os.symlink("/usr/bin/python3", os.path.join(laboratory.own, "venv/bin/python"))
+                os.makedirs(os.path.join(laboratory.own, "fake/bin"))
+                os.symlink(os.path.dirname(self.secret(laboratory)), os.path.join(laboratory.own, "fake/lib"))
+                for home in (os.path.join(laboratory.own, "fake/bin"), "/var/bin"):
+                    self.write(laboratory, "venv/pyvenv.cfg", f"home = {home}\n")
+                    look = f"cat {self.secret(laboratory)}; ls /var/lib/dpkg/status; true"
+                    python = os.path.join(laboratory.own, "venv/bin/python")
+                    run = laboratory.run([*laboratory.confine(tier), python, "-c", f"import os; os.system({look!r})"])
+                    self.check_secret(laboratory, run)
+                    if tier == "full":
+                        self.assertNotIn("/var/lib/dpkg/status\n", run.stdout)
+
+    def test_a_granted_name_that_is_a_link(self):
+        for laboratory, tier in lab.labs_and_tiers():
+            with self.prepared(laboratory, tier):
+                for flag in ("--allow-read", "--allow-exec", "--allow-write"):
+                    link = os.path.join(laboratory.own, "link" + flag)
+                    os.symlink(os.path.dirname(self.secret(laboratory)), link)
+                    run = laboratory.run([*laboratory.confine(tier, flag, link), "cat", self.secret(laboratory)])
+                    self.check_secret(laboratory, run)
+
+    def test_a_script_that_names_another_interpreter(self):
+        for laboratory, tier in lab.labs_and_tiers():
+            with self.prepared(laboratory, tier):
+                shutil.copy("/bin/sh", os.path.join(laboratory.home, ".ssh", "sh"))
+                laboratory.hand_over()
+                path = self.write(laboratory, "tool", f"#!{laboratory.home}/.ssh/sh\ncat {self.secret(laboratory)}\n")
+                os.chmod(path, 0o755)
+                self.check_secret(laboratory, laboratory.run([*laboratory.confine(tier), path]))
+
+    @needs_node
+    def test_a_script_that_is_a_link(self):
+        for laboratory, tier in lab.labs_and_tiers():
+            with self.prepared(laboratory, tier):
+                with open(os.path.join(laboratory.home, ".ssh", "a.js"), "w", encoding="utf-8") as file:
+                    file.write("console.log(require('fs').readFileSync(__dirname + '/id_ed25519', 'utf8'))")
+                laboratory.hand_over()
+                script = os.path.join(laboratory.own, "server.js")
+                os.symlink(os.path.join(laboratory.home, ".ssh", "a.js"), script)
+                run = laboratory.run([*laboratory.confine(tier), "/usr/bin/node", "--preserve-symlinks-main", script])
+                lab.note(f"a script that is a link out of the workspace, {laboratory.name}, tier {tier}: {run.status}")
+                self.assertIn(run.status, (0, 1, 125))
+
+    def test_a_profile_that_may_be_written(self):
+        for laboratory, tier in lab.labs_and_tiers():
+            with self.prepared(laboratory, tier):
+                profile = self.write(laboratory, "mine.profile", "exec? /usr\nexec? /bin\nexec? /lib\nexec? /lib64\n"
+                                     "exec {program}\n")
+                run = laboratory.run([*laboratory.confine(tier, "--profile", profile), "sh", "-c",
+                                      f"echo 'read {laboratory.home}/.ssh' >>{profile}"])
+                self.assertNotIn(".ssh", lab.read(profile), "it widened its own profile")
+                self.assertNotEqual(run.status, 0, run.stderr)
+
+    def test_a_log_that_is_a_link(self):
+        for laboratory, tier in lab.labs_and_tiers():
+            with self.prepared(laboratory, tier):
+                target = os.path.join(laboratory.home, ".bashrc")
+                log = os.path.join(laboratory.own, "log")
+                os.symlink(target, log)
+                record = os.path.join(laboratory.base, "record.aarl")
+                before = lab.read(target)
+                laboratory.make_key()
+                run = laboratory.run([laboratory.aegis, "wrap", "--audit", record, "--stderr-log", log, "--confine", "--tier",
+                                tier, "--workspace", laboratory.own, "--", "sh", "-c", "echo poison >&2"])
+                self.assertEqual(lab.read(target), before, "aegis wrote where the link led")
+                self.assertIn("--stderr-log", run.stderr)
+
+
+if __name__ == "__main__":
+    lab.main()
