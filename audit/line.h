@@ -55,7 +55,7 @@ struct Confinement {
   std::string_view profile;                 // its name
   ProfileHash profile_hash;
   std::string_view process_bound;  // "pid_namespace", "rlimit", "cgroup"
-  std::string_view memory_bound;   // "rlimit", "cgroup_v1", "cgroup_v2"
+  std::string_view memory_bound;   // "per_process", "cgroup_v1", "cgroup_v2"
   bool is_best_effort;             // something stronger was asked for
   bool is_network_unconfined;
   Grant grant;

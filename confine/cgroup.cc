@@ -239,6 +239,13 @@ int Cgroups::enter() const noexcept {
   return 0;
 }
 
+std::vector<int> Cgroups::descriptors() const {
+  std::vector<int> numbers;
+  for (const Cgroup& each : all_)
+    numbers.push_back(each.descriptor());
+  return numbers;
+}
+
 std::uint64_t Cgroups::memory_kills() const {
   std::uint64_t kills = 0;
   for (const Cgroup& each : all_) {

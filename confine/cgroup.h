@@ -60,6 +60,8 @@ class Cgroup {
   [[nodiscard]] int enter() const noexcept;
   /// What the kernel has counted under `key` in `file` ("oom_kill 3"); 0 when it has not.
   [[nodiscard]] std::uint64_t count(const char* file, std::string_view key) const;
+  /// What enter() writes to.
+  [[nodiscard]] int descriptor() const { return processes_.get(); }
   [[nodiscard]] CgroupVersion version() const { return version_; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
@@ -84,6 +86,8 @@ class Cgroups {
   /// To be the first thing that the sandbox's first process does. Async-signal-safe. 0 or an errno.
   [[nodiscard]] int enter() const noexcept;
 
+  /// What enter() needs open.
+  [[nodiscard]] std::vector<int> descriptors() const;
   [[nodiscard]] MemoryBound memory() const { return memory_; }
   [[nodiscard]] bool has_processes() const { return has_processes_; }
   /// Why there is none, one error for each bound.

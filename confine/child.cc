@@ -44,7 +44,7 @@ constexpr std::array<StageText, 25> kStages{{
     {Stage::scratch, "mount the private /tmp"},
     {Stage::pivot, "enter the private root"},
     {Stage::network, "set up the private network"},
-    {Stage::process_bound, "bound the number of processes"},
+    {Stage::bounds, "bound the number of processes"},
     {Stage::session, "make a session"},
     {Stage::fork, "fork the program's process"},
     {Stage::stdio, "take the pipes"},
@@ -130,7 +130,7 @@ bool await_exec(int set_up, SetUp& last, Enforced& enforced) noexcept {
     if (size != sizeof said) break;
     last = said;
     if (said.code != 0) return false;
-    if (said.stage == Stage::fork) enforced.process_bound = said.process_bound;
+    if (said.stage == Stage::bounds) enforced.process_bound = said.process_bound;
   }
   if (last.code == 0 && last.stage == Stage::exec) return true;
   if (last.code == 0) last.code = ECHILD;
@@ -156,17 +156,41 @@ int Prepared::landlock_abi() const {
   return parts_->landlock_abi;
 }
 
-int Prepared::ruleset_fd() const {
-  return parts_->ruleset.fd();
+std::vector<int> Prepared::descriptors() const {
+  std::vector<int> numbers = parts_->cgroups.descriptors();
+  numbers.push_back(parts_->ruleset.fd());
+  return numbers;
+}
+
+std::vector<std::string> Prepared::shortfalls() const {
+  std::vector<std::string> lines;
+  for (const Error& each : parts_->cgroups.missing())
+    lines.push_back(confine::describe(each) + "; each process is bounded instead");
+  return lines;
+}
+
+std::vector<std::string> Prepared::finish() {
+  std::vector<std::string> lines;
+  if (const std::uint64_t kills = parts_->cgroups.memory_kills()) {
+    lines.push_back("the kernel ended " + std::to_string(kills) +
+                    " processes: all together wanted more than --max-memory");
+  }
+  if (const auto removed = parts_->cgroups.remove(); !removed)
+    lines.push_back(confine::describe(removed.error()));
+  return lines;
 }
 
 Result<Prepared> Prepared::make(Spec spec) {
   const int abi = confine::landlock_abi();
   Ruleset ruleset = AEGIS_TRY(Ruleset::make({abi, spec.network}));
   AEGIS_TRY(ruleset.allow(spec.paths.paths));
-  Filter filter = AEGIS_TRY(Filter::compile({spec.tier, spec.network}));
-  auto parts =
-      std::make_unique<Parts>(Parts{std::move(spec), abi, std::move(ruleset), std::move(filter)});
+  // What the listener sees, it can report; what the filter refuses, nobody hears of.
+  const auto sockets = spec.network == Network::granted ? FilterOptions::Sockets::leave_to_listener
+                                                        : FilterOptions::Sockets::refuse;
+  Filter filter = AEGIS_TRY(Filter::compile({spec.tier, spec.network, abi, sockets}));
+  Cgroups cgroups = Cgroups::make(spec.bounds);
+  auto parts = std::make_unique<Parts>(
+      Parts{std::move(spec), abi, std::move(ruleset), std::move(filter), std::move(cgroups)});
   parts->user_map = own_map(::geteuid());
   parts->group_map = own_map(::getegid());
   if (parts->spec.tier == Tier::full)
@@ -219,6 +243,8 @@ std::optional<Child> Child::start(const Prepared& prepared, const Stdio& stdio, 
   // pidfd_open(2), Linux 5.3: not reaped, so the number is still this child's.
   if (tier == Tier::landlock) child.end_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!await_exec(set_up.ours.get(), failed, child.enforced_)) return std::nullopt;
+  child.enforced_.memory_bound = parts.cgroups.memory();
+  if (parts.cgroups.has_processes()) child.enforced_.process_bound = ProcessBound::cgroup;
   return child;
 }
 
@@ -244,12 +270,8 @@ std::optional<int> Child::wait() {
     do {
       size = ::recv(control_.get(), &status, sizeof status, 0);
     } while (size < 0 && errno == EINTR);
-    if (size == sizeof status) {
-      // Only the first process is left, on its way: taking its namespaces down costs a millisecond
-      // that nobody has to wait for.
-      ::waitpid(std::exchange(pid_, -1), nullptr, WNOHANG);
-      return status;
-    }
+    // Only the first process is left, on its way: reaped at the end of this.
+    if (size == sizeof status) return status;
   }
   pid_t reaped = 0;
   do {

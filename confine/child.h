@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "confine/bounds.h"
+#include "confine/cgroup.h"
 #include "confine/egress.h"
 #include "confine/fd.h"
 #include "confine/grants.h"
@@ -54,7 +55,7 @@ enum class Stage : std::uint8_t {
   scratch,
   pivot,
   network,
-  process_bound,
+  bounds,
   session,
   fork,
   stdio,
@@ -89,6 +90,7 @@ struct Stdio {
 /// What was enforced; exists only once the program runs.
 struct Enforced {
   ProcessBound process_bound = ProcessBound::none;
+  MemoryBound memory_bound = MemoryBound::per_process;
 };
 
 /// All that can be made before the fork: the ruleset, the compiled filter, the words of the
@@ -105,8 +107,13 @@ class Prepared {
 
   [[nodiscard]] const Spec& spec() const;
   [[nodiscard]] int landlock_abi() const;
-  /// A descriptor that start() needs: who closes others must keep it.
-  [[nodiscard]] int ruleset_fd() const;
+  /// Descriptors that start() needs: who closes others must keep them.
+  [[nodiscard]] std::vector<int> descriptors() const;
+  /// Bounds that were asked for and are held by lesser means, one line each.
+  [[nodiscard]] std::vector<std::string> shortfalls() const;
+  /// After the child's end: what the kernel ended in there for want of memory, and nothing is left
+  /// of the cgroups. One line each; mostly none.
+  [[nodiscard]] std::vector<std::string> finish();
 
   struct Parts;  // child.cc's and its neighbours' alone
   [[nodiscard]] const Parts& parts() const { return *parts_; }
@@ -130,8 +137,11 @@ class Child {
   Child& operator=(Child&&) = delete;
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
-  /// Kills and reaps the first process, unless wait() has told its end.
+  /// Kills and reaps the first process.
   ~Child();
+  /// The owner ends at once, so somebody else may reap what wait() has seen the end of: taking
+  /// namespaces down costs the first process a millisecond.
+  void abandon() { pid_ = -1; }
 
   [[nodiscard]] const Enforced& enforced() const { return enforced_; }
   [[nodiscard]] pid_t pid() const { return pid_; }

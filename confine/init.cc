@@ -105,10 +105,11 @@ SetUp set_up(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
     if (const int code = open_network(ends.inlet)) return failed(Stage::network, code);
   }
   done.process_bound = bound_processes(parts.spec.bounds);
-  if (done.process_bound == ProcessBound::none) return failed(Stage::process_bound, EOPNOTSUPP);
+  const bool is_bounded = done.process_bound != ProcessBound::none || parts.cgroups.has_processes();
+  if (!is_bounded) return failed(Stage::bounds, EOPNOTSUPP);
   const SetUp sealed = RootPlan::seal_proc();
   if (sealed.code != 0) return sealed;
-  done.stage = Stage::fork;
+  done.stage = Stage::bounds;
   return done;
 }
 
@@ -118,6 +119,8 @@ void run_init(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
   // The owner's death before this is seen by the control socket.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_NAME, "aegis-init");
+  // First of all, so that all it uses counts.
+  if (const int code = parts.cgroups.enter()) give_up(ends, failed(Stage::bounds, code));
   const int signals = watch_signals();
   if (signals < 0) give_up(ends, failed(Stage::session, errno));
   const SetUp done = set_up(parts, ends);
@@ -129,7 +132,8 @@ void run_init(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
   if (program < 0) give_up(ends, failed(Stage::fork, errno));
   if (program == 0) run_payload(parts, ends);
   // The client waits for the end of what was 0 to 2.
-  close_all_but({ends.control, signals});
+  const int kept[] = {ends.control, signals};
+  close_all_but(kept);
   // Nothing of what it could do is needed any more.
   if (drop_capabilities() != 0) ::_exit(1);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);

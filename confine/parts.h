@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "confine/cgroup.h"
 #include "confine/child.h"
 #include "confine/landlock.h"
 #include "confine/root.h"
@@ -18,6 +19,7 @@ struct Prepared::Parts {
   int landlock_abi = 0;
   Ruleset ruleset;
   Filter filter;
+  Cgroups cgroups;
   std::optional<RootPlan> root = {};  // tier full
   // "<id> <id> 1": the program sees itself under the ids it has outside (user_namespaces(7)).
   std::string user_map = {};

@@ -101,6 +101,14 @@ void run_payload(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
   // SIGXFSZ is ignored, so that a file that is too large is an error of the write (EFBIG).
   ::signal(SIGXFSZ, SIG_IGN);
   check(Stage::session, code_of(::setsid() >= 0));
+  // Where there is no first process to do it. Root cannot be bound there, which its tier says.
+  if (!parts.root) {
+    check(Stage::bounds, parts.cgroups.enter());
+    SetUp report;
+    report.stage = Stage::bounds;
+    report.process_bound = bound_processes(parts.spec.bounds);
+    static_cast<void>(!::write(ends.set_up, &report, sizeof report));
+  }
   check(Stage::stdio, take_stdio(ends.stdio));
   check(Stage::rlimits, set_rlimits(parts.spec.bounds));
   check(Stage::working_directory, code_of(::chdir(parts.spec.working_directory.c_str()) == 0));

@@ -42,7 +42,7 @@ void reset_signals() noexcept {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-void close_all_but(std::initializer_list<int> kept) noexcept {
+void close_all_but(std::span<const int> kept) noexcept {
   int first = 0;
   for (;;) {
     int next = kNoMore;

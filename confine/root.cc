@@ -51,6 +51,42 @@ constexpr std::array<FixedLink, 6> kFixedLinks{{{"dev/fd", "/proc/self/fd"},
 constexpr std::array<const char*, 8> kFixedFolders{
     "dev", "proc", "tmp", "etc", "run", "var", "dev/pts", "dev/shm"};
 
+/// What of /proc is the whole machine's and no program's business: for root's uid the permissions
+/// alone would let it. A kernel may lack any of them.
+constexpr std::array<const char*, 14> kHiddenFiles{"proc/keys",
+                                                   "proc/key-users",
+                                                   "proc/kcore",
+                                                   "proc/kmsg",
+                                                   "proc/kallsyms",
+                                                   "proc/kpagecount",
+                                                   "proc/kpageflags",
+                                                   "proc/kpagecgroup",
+                                                   "proc/latency_stats",
+                                                   "proc/sched_debug",
+                                                   "proc/slabinfo",
+                                                   "proc/sysrq-trigger",
+                                                   "proc/timer_list",
+                                                   "proc/vmallocinfo"};
+constexpr std::array<const char*, 4> kHiddenFolders{
+    "proc/acpi", "proc/bus", "proc/driver", "proc/scsi"};
+
+/// Puts `cover` over each that is there.
+template <std::size_t Count>
+int cover_all(int root, const char* cover, const std::array<const char*, Count>& hidden) noexcept {
+  const Fd source(open_exactly(root, cover));
+  if (!source.is_open()) return errno;
+  for (const char* path : hidden) {
+    const Fd place(open_exactly(root, path));
+    if (!place.is_open() && errno == ENOENT) continue;
+    if (!place.is_open()) return errno;
+    Fd tree;
+    constexpr std::uint64_t kDead = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
+    if (const int code = copy_tree(source.get(), kDead, tree)) return code;
+    if (const int code = attach(tree.get(), place.get())) return code;
+  }
+  return 0;
+}
+
 std::string parent_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
@@ -68,7 +104,8 @@ RootPlan::RootPlan(const Spec& spec, User user) : spec_(spec) {
   plan_folders();
   plan_files(user);
   scratch_options_[0] = std::to_string(spec.bounds.scratch);
-  scratch_options_[1] = std::to_string(spec.bounds.new_files.value_or(0));
+  // A tmpfs counts its own root too.
+  scratch_options_[1] = std::to_string(spec.bounds.new_files.value_or(0) + 1);
   shm_size_ = std::to_string(spec.bounds.scratch / kShmShare);
 }
 
@@ -151,6 +188,14 @@ void RootPlan::plan_files(User user) {
       {"etc/resolv.conf",
        spec_.network == Network::granted ? "nameserver 127.0.0.1\noptions timeout:5\n" : ""});
   files_.push_back({"etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"});
+  // One that was granted by a link, as systemd's resolv.conf is, comes with that link.
+  const auto is_linked = [this](const File& file) {
+    const auto& links = spec_.paths.links;
+    return std::any_of(links.begin(), links.end(), [&file](const LinkOnTheWay& link) {
+      return std::string_view(link.path).substr(1) == file.path;
+    });
+  };
+  files_.erase(std::remove_if(files_.begin(), files_.end(), is_linked), files_.end());
 }
 
 /// On top of what is private: a grant may lie in /tmp.
@@ -287,7 +332,9 @@ SetUp RootPlan::mount_scratch(int root) const noexcept {
     if (code == 0) code = attach_at(mount.get(), root, each.path);
     if (code != 0) return failed(each.stage, code);
   }
-  return kDone;
+  int code = cover_all(root, "dev/null", kHiddenFiles);
+  if (code == 0) code = cover_all(root, "run", kHiddenFolders);
+  return code == 0 ? kDone : failed(Stage::proc, code);
 }
 
 SetUp RootPlan::build() const noexcept {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "confine/limits.h"
 #include "confine/profile.h"
 #include "wrap/size.h"
 #include "wrap/suggest.h"
@@ -17,8 +18,9 @@ using confine::Result;
 
 constexpr SizeRange kSizes{1024, std::uint64_t{1} << 46};  // what a process can address
 /// A program opens its libraries one after the other, so few are enough for a start.
-constexpr Flags::Bounds kOpenFiles{16, std::uint64_t{1} << 20};  // fs.nr_open
-constexpr Flags::Bounds kProcesses{1, std::uint64_t{1} << 22};   // kernel/pid.c: PID_MAX_LIMIT
+constexpr Flags::Bounds kOpenFiles{confine::kFewestOpenFiles,
+                                   std::uint64_t{1} << 20};     // fs.nr_open
+constexpr Flags::Bounds kProcesses{1, std::uint64_t{1} << 22};  // kernel/pid.c: PID_MAX_LIMIT
 constexpr Flags::Bounds kCpuSeconds{1, 100'000'000};
 constexpr Flags::Bounds kNewFiles{1, 1'000'000'000};
 /// By ConfineFlags::Size.

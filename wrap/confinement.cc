@@ -137,6 +137,8 @@ Result<Confinement> Confinement::prepare(ConfineRequest request,
   made.net_ = std::move(plan.net);
   made.prepared_ =
       std::make_unique<confine::Prepared>(AEGIS_TRY(confine::Prepared::make(std::move(plan.spec))));
+  for (const std::string& shortfall : made.prepared_->shortfalls())
+    log("confine: " + shortfall);
   return made;
 }
 
@@ -184,7 +186,7 @@ const audit::Confinement& Confinement::record(const confine::Enforced& enforced)
             .profile = profile_.name,
             .profile_hash = audit::ProfileHash::of(profile_.text),
             .process_bound = confine::to_string(enforced.process_bound),
-            .memory_bound = "rlimit",
+            .memory_bound = confine::to_string(enforced.memory_bound),
             .is_best_effort = spec().tier != asked_,
             .is_network_unconfined = spec().network == Network::unconfined,
             .grant = {read_paths_,
@@ -199,7 +201,7 @@ int show_profile(const ConfineRequest& request, const std::vector<std::string>& 
   auto text = shown_profile(request, argv, own_environment());
   if (!text) {
     log(text.error());
-    return exit_code_of_failure(text.error());
+    return kAegisFailed;
   }
   return write_out(*text) ? 0 : kAegisFailed;
 }

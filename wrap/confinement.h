@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "audit/line.h"
@@ -23,7 +24,7 @@ namespace aegis::wrap {
 class Confinement {
  public:
   /// All that can fail before the fork: the tier is chosen, the grants resolved, the filter
-  /// compiled. An error's code is find_program's when the program is the matter.
+  /// compiled. That the program is there was seen before.
   static confine::Result<Confinement> prepare(ConfineRequest request,
                                               const std::vector<std::string>& argv,
                                               const Kept& kept);
@@ -48,8 +49,12 @@ class Confinement {
   using Note = std::function<void(const std::string& sentence)>;
   /// What is to be polled while it runs. `net_reports` is Server::net_reports()'s number, or -1.
   [[nodiscard]] std::vector<Watch> watches(int net_reports, const Note& note);
-  /// When every process of it is gone: the last look at the guarded folders.
+  /// What it writes to its stderr, for explain_end().
+  void note_errors(std::string_view text);
+  /// When every process of it is gone: the last look at the guarded folders, and what was left.
   void finish(const Note& note);
+  /// Says on stderr what probably ended it early, and which flag would have helped.
+  void explain_end(int wait_status) const;
   /// For the record, once it runs. Views of this, which outlives the chain's use of them.
   [[nodiscard]] const audit::Confinement& record(const confine::Enforced& enforced);
 
@@ -57,7 +62,7 @@ class Confinement {
   explicit Confinement(const ConfineRequest& request);
   confine::Result<void> plan_guards(const ConfineRequest& request, confine::Spec& spec);
   std::optional<Ending> look_after(confine::GuardWatch& guard, const Note& note);
-  std::optional<Ending> check_space();
+  std::optional<Ending> on_timer(const Note& note);
   void list_grants();
 
   std::unique_ptr<confine::Prepared> prepared_;
@@ -67,7 +72,9 @@ class Confinement {
   std::string scratch_;  // tier landlock's; empty otherwise
   std::vector<confine::GuardPlan> plans_;
   std::vector<confine::GuardWatch> guards_;
-  confine::Fd space_timer_;  // timerfd_create(2); fires while a folder is writable
+  confine::Fd timer_;  // timerfd_create(2); fires while a folder is writable
+
+  std::string errors_;  // the last of its stderr
 
   // What audit_'s views look at.
   std::vector<std::string> read_paths_;

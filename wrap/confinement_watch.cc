@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // What is watched while a confined program runs: the configuration files of the folders it may
 // write, the room on their disks, and what its network's supervisor tells.
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <ctime>
 #include <utility>
 
+#include "confine/hint.h"
 #include "confine/net_report.h"
 #include "confine/space.h"
 #include "wrap/confinement.h"
@@ -36,9 +38,9 @@ Result<std::string> quarantine_folder() {
          std::to_string(::getpid());
 }
 
-Result<Fd> make_space_timer() {
+Result<Fd> make_timer() {
   Fd timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
-  const itimerspec every_second{{1, 0}, {1, 0}};
+  const itimerspec every_second{{1, 0}, {0, 1}};  // and at once
   if (!timer.is_open() || ::timerfd_settime(timer.get(), 0, &every_second, nullptr) != 0)
     return confine::errno_error("make a timer");
   return timer;
@@ -84,7 +86,7 @@ Result<void> Confinement::start_watching() {
   for (confine::GuardPlan& plan : plans_)
     guards_.push_back(AEGIS_TRY(confine::GuardWatch::start(std::move(plan), quarantine)));
   plans_.clear();
-  space_timer_ = AEGIS_TRY(make_space_timer());
+  timer_ = AEGIS_TRY(make_timer());
   return {};
 }
 
@@ -106,10 +108,12 @@ std::optional<Ending> Confinement::look_after(confine::GuardWatch& guard, const 
   return std::nullopt;
 }
 
-std::optional<Ending> Confinement::check_space() {
+/// The guards too: what happened before anything was watched, and what no event told.
+std::optional<Ending> Confinement::on_timer(const Note& note) {
   std::uint64_t ignored = 0;
-  static_cast<void>(!::read(space_timer_.get(), &ignored, sizeof ignored));
-  for (const confine::GuardWatch& guard : guards_) {
+  static_cast<void>(!::read(timer_.get(), &ignored, sizeof ignored));
+  for (confine::GuardWatch& guard : guards_) {
+    if (const auto ending = look_after(guard, note)) return ending;
     if (!confine::is_below_floor(guard.folder_fd())) continue;
     log("confine: the program is ended: the disk that it writes to is nearly full");
     return Ending::disk_floor;
@@ -122,8 +126,7 @@ std::vector<Watch> Confinement::watches(int net_reports, const Note& note) {
   for (confine::GuardWatch& guard : guards_) {
     watches.push_back({guard.fd(), [this, &guard, note] { return look_after(guard, note); }});
   }
-  if (space_timer_.is_open())
-    watches.push_back({space_timer_.get(), [this] { return check_space(); }});
+  if (timer_.is_open()) watches.push_back({timer_.get(), [this, note] { return on_timer(note); }});
   if (net_reports >= 0) {
     watches.push_back({net_reports, [net_reports, note]() -> std::optional<Ending> {
                          read_reports(net_reports, note);
@@ -133,7 +136,27 @@ std::vector<Watch> Confinement::watches(int net_reports, const Note& note) {
   return watches;
 }
 
+void Confinement::note_errors(std::string_view text) {
+  errors_ += text;
+  // Cut seldom, not at every line.
+  if (errors_.size() > 2 * confine::kMaxHintText)
+    errors_.erase(0, errors_.size() - confine::kMaxHintText);
+}
+
+void Confinement::explain_end(int wait_status) const {
+  if (wait_status == 0) return;
+  const auto is_on_host = [](const std::string& path) {
+    return ::faccessat(AT_FDCWD, path.c_str(), F_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0;
+  };
+  const confine::Spec& done = spec();
+  for (const std::string& hint : confine::explain_death(
+           {errors_, wait_status, done.paths, done.tier, done.network, done.home, is_on_host}))
+    log("confine: likely cause: " + hint);
+}
+
 void Confinement::finish(const Note& note) {
+  for (const std::string& line : prepared_->finish())
+    note(line);
   for (confine::GuardWatch& guard : guards_) {
     for (const confine::GuardFinding& finding : guard.finish())
       note(confine::describe(finding));

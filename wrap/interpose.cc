@@ -188,8 +188,13 @@ int run_session(Wrapped wrapped, OpenedKey key, AuditFile& record) {
     session.note_refusal(sentence);
   };
   wrapped.loop.watches = wrapped.confinement->watches(wrapped.server.net_reports().get(), note);
-  const int exit_code = Loop({session, record, wrapped.server}, std::move(wrapped.loop)).run();
+  wrapped.loop.on_errors = [&confinement = *wrapped.confinement](std::string_view text) {
+    confinement.note_errors(text);
+  };
+  Loop loop({session, record, wrapped.server}, std::move(wrapped.loop));
+  const int exit_code = loop.run();
   wrapped.confinement->finish(note);
+  if (const auto status = loop.wait_status()) wrapped.confinement->explain_end(*status);
   return exit_code;
 }
 
@@ -224,10 +229,7 @@ int interpose(const InterposeOptions& options) {
   if (options.confine) {
     loop.max_output = options.confine->bounds.output;
     auto prepared = Confinement::prepare(*options.confine, options.command, kept_from(options));
-    if (!prepared) {
-      fail(prepared.error());
-      return exit_code_of_failure(prepared.error());
-    }
+    if (!prepared) return fail(prepared.error());
     confinement.emplace(std::move(prepared).value());
     if (const auto watching = confinement->start_watching(); !watching)
       return fail(watching.error());

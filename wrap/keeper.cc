@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// See keeper.h. Nothing here allocates after the fork but what readdir(3) does.
+// See keeper.h. It was forked by a process with one thread, so it may allocate.
 #include "wrap/keeper.h"
 
 #include <dirent.h>
@@ -22,6 +22,7 @@
 #include <cstring>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "confine/process.h"
 
@@ -50,7 +51,8 @@ void report(int control, const KeeperReport& report) noexcept {
                         ::dup2(ends.errors.get(), STDERR_FILENO) >= 0;
   if (is_ready) {
     // The failure pipe stays until exec closes it.
-    confine::close_all_but({STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, failure});
+    const int kept[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, failure};
+    confine::close_all_but(kept);
     ::execvp(argv[0], argv);
   }
   const std::int32_t why = errno;
@@ -196,16 +198,19 @@ void settle_in(const KeeperEnds& ends, const KeeperProgram& program) noexcept {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (null >= 0) ::dup2(null, fd);
   }
-  const int ruleset = program.confined != nullptr ? program.confined->ruleset_fd() : -1;
-  confine::close_all_but({STDIN_FILENO,
-                          STDOUT_FILENO,
-                          STDERR_FILENO,
-                          ends.input.get(),
-                          ends.output.get(),
-                          ends.errors.get(),
-                          ends.control.get(),
-                          ends.net_reports.get(),
-                          ruleset});
+  std::vector<int> kept{STDIN_FILENO,
+                        STDOUT_FILENO,
+                        STDERR_FILENO,
+                        ends.input.get(),
+                        ends.output.get(),
+                        ends.errors.get(),
+                        ends.control.get(),
+                        ends.net_reports.get()};
+  if (program.confined != nullptr) {
+    for (const int fd : program.confined->descriptors())
+      kept.push_back(fd);
+  }
+  confine::close_all_but(kept);
 }
 
 /// A signalfd of SIGCHLD, with every signal blocked: nothing but SIGKILL ends a keeper.

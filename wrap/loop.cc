@@ -85,6 +85,11 @@ int Loop::run() {
   return end_server();
 }
 
+std::optional<int> Loop::wait_status() const {
+  if (stop_signal_ || enforced_ || !server_ended_) return std::nullopt;
+  return server_ended_->wait_status;
+}
+
 /// Signals first: what they stop must not be read any more.
 void Loop::take_in(const Ready& ready) {
   if (ready.signals != 0) on_signals();

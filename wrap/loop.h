@@ -49,6 +49,7 @@ struct LoopOptions {
   std::function<void()> reload_policy = {};      // on SIGHUP; may be empty
   std::optional<std::uint64_t> max_output = {};  // bytes of the server's stdout and stderr together
   std::vector<Watch> watches = {};
+  std::function<void(std::string_view)> on_errors = {};  // the server's stderr; may be empty
 };
 
 class Loop {
@@ -56,6 +57,8 @@ class Loop {
   Loop(LoopParts parts, LoopOptions options);
   /// Until the server is gone and all is delivered and sealed. Returns aegis's exit code.
   int run();
+  /// After run(): how the server ended by itself, when it did and could tell.
+  [[nodiscard]] std::optional<int> wait_status() const;
 
  private:
   enum class Phase : std::uint8_t {

@@ -192,6 +192,7 @@ void Loop::read_errors() {
     case Transfer::Kind::moved:
       if (!is_within_output(got.count)) return;
       errors_.append(piece.data(), got.count);
+      if (options_.on_errors) options_.on_errors({piece.data(), got.count});
       break;
     case Transfer::Kind::closed:
     case Transfer::Kind::failed:

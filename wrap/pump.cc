@@ -27,7 +27,10 @@ constexpr std::size_t kBuffer = 65'536;
 /// One way, with what was read and not yet written.
 class Channel {
  public:
-  Channel(Stream from, Stream to) : from_(std::move(from)), to_(std::move(to)) {}
+  /// Whether the end of one side is the end of the other too.
+  enum class AtEnd : std::uint8_t { close, keep };
+  Channel(Stream from, Stream to, AtEnd at_end)
+      : from_(std::move(from)), to_(std::move(to)), at_end_(at_end) {}
 
   /// For poll(2): what this waits for.
   [[nodiscard]] pollfd reading() const {
@@ -37,6 +40,8 @@ class Channel {
     return {to_.fd(), static_cast<short>(begin_ == end_ ? 0 : POLLOUT), 0};
   }
   [[nodiscard]] bool is_done() const { return begin_ == end_ && !from_.is_open(); }
+
+  std::function<void(std::string_view)> on_read = {};  // may be empty
 
   /// Something came when the budget was spent.
   [[nodiscard]] bool is_over() const { return is_over_; }
@@ -68,12 +73,13 @@ class Channel {
     }
     if (got.kind != Transfer::Kind::moved) {
       from_.close();
-      to_.close();
+      if (at_end_ == AtEnd::close) to_.close();
       return;
     }
     begin_ = 0;
     end_ = got.count;
     budget -= got.count;
+    if (on_read) on_read({buffer_.data(), got.count});
   }
   void write() {
     const Transfer put = to_.write(std::string_view(buffer_.data() + begin_, end_ - begin_));
@@ -83,6 +89,7 @@ class Channel {
 
   Stream from_;
   Stream to_;
+  AtEnd at_end_;
   std::array<char, kBuffer> buffer_;
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
@@ -94,22 +101,30 @@ class Pump {
   Pump(Server& server, PumpOptions options)
       : server_(server),
         options_(std::move(options)),
-        input_(Stream::inherited(STDIN_FILENO), Stream::own(std::move(server.input()))),
-        output_(Stream::own(std::move(server.output())), Stream::inherited(STDOUT_FILENO)),
-        errors_(Stream::own(std::move(server.errors())), Stream::inherited(STDERR_FILENO)) {}
+        input_(Stream::inherited(STDIN_FILENO),
+               Stream::own(std::move(server.input())),
+               Channel::AtEnd::close),
+        output_(Stream::own(std::move(server.output())),
+                Stream::inherited(STDOUT_FILENO),
+                Channel::AtEnd::close),
+        errors_(Stream::own(std::move(server.errors())),
+                Stream::inherited(STDERR_FILENO),
+                Channel::AtEnd::keep) {  // aegis speaks there too
+    errors_.on_read = std::move(options_.on_errors);
+  }
 
-  int run() {
+  Pumped run() {
     while (!(ended_ && output_.is_done() && errors_.is_done()))
       turn();
     server_.kill();
     server_.wait_for_keeper(kKeeperWait);
-    if (stop_signal_) return kSignalBase + *stop_signal_;
-    if (is_ended_by_us_) return kSignalBase + SIGKILL;
+    if (stop_signal_) return {kSignalBase + *stop_signal_, std::nullopt};
+    if (is_ended_by_us_) return {kSignalBase + SIGKILL, std::nullopt};
     if (!ended_->wait_status) {
       log("confine: the sandbox was killed before it could tell how the command ended");
-      return kAegisFailed;
+      return {kAegisFailed, std::nullopt};
     }
-    return exit_code_of(*ended_->wait_status);
+    return {exit_code_of(*ended_->wait_status), ended_->wait_status};
   }
 
  private:
@@ -192,7 +207,7 @@ class Pump {
 
 }  // namespace
 
-int run_pump(Server& server, PumpOptions options) {
+Pumped run_pump(Server& server, PumpOptions options) {
   return Pump(server, std::move(options)).run();
 }
 

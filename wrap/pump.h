@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "confine/fd.h"
@@ -17,10 +19,15 @@ struct PumpOptions {
   confine::Fd signals;                           // signalfd of SIGTERM, SIGINT and SIGHUP
   std::optional<std::uint64_t> max_output = {};  // bytes of stdout and stderr together
   std::vector<Watch> watches = {};
+  std::function<void(std::string_view)> on_errors = {};  // what goes to stderr; may be empty
 };
 
-/// `server` has been started. Returns the exit code: the command's own, 128 + n for its signal or
+struct Pumped {
+  int exit_code;
+  std::optional<int> wait_status;  // nothing when aegis ended it, or its end could not be told
+};
+/// `server` has been started. The exit code is the command's own, 128 + n for its signal or
 /// ours, 125 when it cannot be told. More output than allowed ends it, which stderr says.
-int run_pump(Server& server, PumpOptions options);
+Pumped run_pump(Server& server, PumpOptions options);
 
 }  // namespace aegis::wrap

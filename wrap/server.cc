@@ -135,6 +135,7 @@ Server::Server(Server&& other) noexcept
       child_(std::move(other.child_)) {}
 
 Server::~Server() {
+  if (child_ && is_child_told_) child_->abandon();
   if (keeper_ < 0) return;
   control_.reset();
   while (::waitpid(keeper_, nullptr, 0) < 0 && errno == EINTR) {
@@ -176,6 +177,7 @@ std::optional<Server::Ended> Server::next_report() {
   if (child_) {
     pollfd ended{child_->end_fd(), POLLIN, 0};
     if (::poll(&ended, 1, 0) <= 0) return std::nullopt;
+    is_child_told_ = true;
     return Ended{child_->wait()};
   }
   KeeperReport report{};

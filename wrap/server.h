@@ -82,6 +82,7 @@ class Server {
   const confine::Prepared* unkept_ = nullptr;
   KeeperEnds ends_;
   std::optional<confine::Child> child_;
+  bool is_child_told_ = false;  // its end is known
 };
 
 /// The file that execvp(3) would run for `command`: itself when it holds a '/', else the first in

@@ -103,7 +103,10 @@ void Stream::close() {
   if (owned_.is_open()) {
     owned_.reset();
   } else if (fd_ >= 0) {
-    ::close(fd_);
+    // The other side sees the end, and the number stays taken: a file opened later must not become
+    // anybody's stdin, stdout or stderr.
+    const confine::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    if (!null.is_open() || ::dup2(null.get(), fd_) < 0) ::close(fd_);
   }
   fd_ = -1;
 }

@@ -43,7 +43,8 @@ class Stream {
   Stream& operator=(Stream&& other) noexcept;
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
-  /// Closes what it owns; an inherited descriptor only close() closes.
+  /// Closes what it owns; an inherited descriptor only close() gives up, and puts /dev/null in its
+  /// place.
   ~Stream() = default;
 
   [[nodiscard]] bool is_open() const { return fd_ >= 0; }

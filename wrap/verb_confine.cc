@@ -31,24 +31,25 @@ int fail(const std::string& why, int exit_code) {
   return exit_code;
 }
 
-int fail_to_prepare(const confine::Error& error) {
-  return fail(confine::describe(error), exit_code_of_failure(error));
+int fail(const confine::Error& error) {
+  return fail(confine::describe(error), kAegisFailed);
 }
 
 int run(ConfineRequest request, const std::vector<std::string>& argv) {
+  if (const auto program = find_program(argv.front()); !program)
+    return fail(confine::describe(program.error()), exit_code_of_failure(program.error()));
   const auto max_output = request.bounds.output;
   Kept kept;
   if (auto key = default_key_path()) kept.key = std::move(key).value();
   auto confinement = Confinement::prepare(std::move(request), argv, kept);
-  if (!confinement) return fail_to_prepare(confinement.error());
+  if (!confinement) return fail(confinement.error());
   auto signals = take_signals();
-  if (!signals) return fail(confine::describe(signals.error()), kAegisFailed);
-  if (const auto watching = confinement->start_watching(); !watching)
-    return fail_to_prepare(watching.error());
+  if (!signals) return fail(signals.error());
+  if (const auto watching = confinement->start_watching(); !watching) return fail(watching.error());
   const confine::Prepared& prepared = confinement->prepared();
   auto server = prepared.spec().tier == confine::Tier::full ? Server::prepare_unkept(prepared)
                                                             : Server::prepare(argv, &prepared);
-  if (!server) return fail(confine::describe(server.error()), kAegisFailed);
+  if (!server) return fail(server.error());
   if (const auto started = server->start(); !started) {
     const confine::SetUp& failed = server->failed_set_up();
     if (failed.stage != confine::Stage::exec || failed.code == 0)
@@ -59,23 +60,29 @@ int run(ConfineRequest request, const std::vector<std::string>& argv) {
   for (const std::string& caveat : confinement->caveats())
     log("confine: tier landlock: " + caveat);
   const Confinement::Note note = [](const std::string& sentence) { log("confine: " + sentence); };
-  PumpOptions options{std::move(signals).value(), max_output, {}};
-  options.watches = confinement->watches(server->net_reports().get(), note);
-  const int exit_code = run_pump(*server, std::move(options));
+  const Pumped pumped =
+      run_pump(*server,
+               {std::move(signals).value(),
+                max_output,
+                confinement->watches(server->net_reports().get(), note),
+                [&confinement](std::string_view text) { confinement->note_errors(text); }});
   confinement->finish(note);
-  return exit_code;
+  if (pumped.wait_status) confinement->explain_end(*pumped.wait_status);
+  return pumped.exit_code;
 }
 
 }  // namespace
 
 int verb_confine(const Arguments& arguments) {
   ConfineFlags confine_flags;
-  Flags flags(kText, {Operands::command, kAegisFailed});
+  Flags flags(kText, {Operands::maybe_command, kAegisFailed});
   confine_flags.add_to(flags);
   if (const auto exit_code = flags.parse(arguments)) return *exit_code;
   auto request = confine_flags.request();
   if (!request) return flags.usage_error(confine::describe(request.error()));
-  if (request->is_profile_shown) return show_profile(*request, *arguments.command);
+  if (request->is_profile_shown)
+    return show_profile(*request, arguments.command.value_or(std::vector<std::string>()));
+  if (!arguments.command) return flags.usage_error("no command is given: aegis confine -- COMMAND");
   return run(std::move(request).value(), *arguments.command);
 }
 

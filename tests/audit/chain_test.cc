@@ -119,7 +119,7 @@ TEST_CASE("a confined server's Lines say what was enforced and what it may reach
       .profile = "node",
       .profile_hash = ProfileHash::of("read /usr\n"),
       .process_bound = "pid_namespace",
-      .memory_bound = "rlimit",
+      .memory_bound = "per_process",
       .is_best_effort = false,
       .is_network_unconfined = false,
       .grant = {reads, writes, hosts, 1024, 0},
@@ -139,7 +139,7 @@ TEST_CASE("a confined server's Lines say what was enforced and what it may reach
   const std::string text = without_hex(sink.text);
   const auto holds = [&text](std::string_view part) { return text.find(part) != text.npos; };
   CHECK(holds(R"("confinement":{"best_effort":false,"landlock_abi":7,)"
-              R"("landlock_fully_enforced":true,"memory_bound":"rlimit",)"
+              R"("landlock_fully_enforced":true,"memory_bound":"per_process",)"
               R"("namespaces":["mount","user"],"net":[{"host":"example.org","ports":[443]}],)"
               R"("process_bound":"pid_namespace","profile":"node","profile_hash":"#",)"
               R"("read_paths":["/usr","/home/u/ws"],"seccomp_applied":true,)"

@@ -205,7 +205,7 @@ TEST_CASE("each flag that was given is known, for who has no --confine") {
                         {"--workspace", "x"},       {"--allow-config-write"},
                         {"--max-memory", "1"},      {"--max-pids", "1"},
                         {"--max-cpu-seconds", "1"}, {"--max-file-size", "1"},
-                        {"--max-open-files", "16"}, {"--max-output", "1"},
+                        {"--max-open-files", "64"}, {"--max-output", "1"},
                         {"--max-new-files", "1"},   {"--explain"}};
   for (const Words& words : each) {
     CAPTURE(words);
