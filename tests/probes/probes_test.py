@@ -6,6 +6,7 @@
 What tier landlock does not stop is listed, and must be what the rows say: no more and no less.
 """
 
+import functools
 import os
 import subprocess
 import unittest
@@ -16,6 +17,7 @@ from rows import ABSENT, ROWS, Open, expected
 GROUPS = ("files", "processes", "ipc", "kernel", "mounts", "network")  # one sandbox each
 
 
+@functools.lru_cache(maxsize=None)
 def groups():
     """What the probe program says that it has: {group: [attempt]}."""
     said = subprocess.run([lab.PROBE, "--list"], capture_output=True, text=True, check=True).stdout
@@ -168,7 +170,7 @@ class Siblings(ProbeCase):
             return laboratory.run([*laboratory.confine(tier), laboratory.probe, f"pid={pid}", "address=0",
                                    "secret_fd=0", f"dir={other.own}", *self.AIMED])
         finally:
-            sibling.kill()
+            sibling.terminate()
             sibling.communicate()
 
     def test_another_sandbox_is_out_of_reach(self):
