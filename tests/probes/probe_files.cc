@@ -281,6 +281,24 @@ Answer write_shell_start() {
   return write_to(param("home") + "/.bashrc", O_WRONLY | O_APPEND);
 }
 
+// For others to run: a program with its maker's rights. An empty one.
+Answer leaves_set_uid(int result, const char* doing) {
+  if (result < 0) return refused(doing);
+  struct stat found = {};
+  if (stat(own("gift").c_str(), &found) != 0) return broken("stat");
+  unlink(own("gift").c_str());
+  return (found.st_mode & S_ISUID) != 0 ? reached("left a set-user-ID file behind")
+                                        : refused_by(EPERM, "the bit was dropped");
+}
+Answer set_uid_bit() {
+  if (write_to(own("gift"), O_WRONLY | O_CREAT).verdict != Verdict::reached)
+    return broken("cannot write in the own folder");
+  return leaves_set_uid(chmod(own("gift").c_str(), 04755), "chmod");
+}
+Answer set_uid_bit_at_creation() {
+  umask(0);
+  return leaves_set_uid(open(own("gift").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 04755), "open");
+}
 Answer open_disk() {
   return opens(param("disk"), O_RDONLY);
 }
@@ -418,6 +436,8 @@ constexpr Attempt kAttempts[] = {
     {"remove_record", remove_record},
     {"read_ssh_key", read_ssh_key},
     {"write_shell_start", write_shell_start},
+    {"set_uid_bit", set_uid_bit},
+    {"set_uid_bit_at_creation", set_uid_bit_at_creation},
     {"open_disk", open_disk},
     {"open_kernel_messages", open_kernel_messages},
     {"make_device", make_device},

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Open:
-    """Tier landlock does not stop it, and does not say that it does."""
+    """The tier does not stop it, and does not say that it does."""
     why: str
     harm: str = ""  # the beginning of what then becomes of a victim
 
@@ -15,7 +15,7 @@ class Open:
 @dataclass(frozen=True)
 class Row:
     name: str
-    full: frozenset      # errnos (or SIGSYS) of the refusal in tier full
+    full: object         # errnos (or SIGSYS) of the refusal in tier full, or Open
     landlock: object     # the same in tier landlock, or Open
     needs: object = None      # why the control may not succeed: (reason, errnos that it then ends with)
     full_only: bool = False   # made only where the tree is private: it would change the caller's
@@ -54,6 +54,7 @@ BOUNDING = Open("an ordinary user cannot drop what no_new_privs keeps it from ev
 NET = Open("without a net namespace /proc/net is the host's")
 LOADER = Open("Landlock asks at execve, not at mmap: what can be read, the loader can run")
 MACHINE = Open("/proc has files that are the whole machine's")
+GIFT = Open("a file of the user's own may get any mode, in a folder that it may write")
 CARVED = Open("without a mount namespace no path in a writable folder can be made read-only")
 REAL_ROOT = "it needs root of the initial user namespace"
 
@@ -83,6 +84,8 @@ def rows_of_files():
                  "watch_folder", "change_folder", "open_path_only"):
         row(name, "ENOENT", NAMES)
     row("open_by_handle", "EPERM", needs=(REAL_ROOT, "EPERM"))
+    for name in ("set_uid_bit", "set_uid_bit_at_creation"):
+        row(name, GIFT, GIFT)
     row("open_disk", "ENOENT", "EACCES", needs=("it needs root", "EACCES ENOENT"))
     row("open_kernel_messages", "ENOENT", "EACCES", needs=(REAL_ROOT, "EPERM EACCES"))
     row("make_device", "EPERM EACCES", needs=(REAL_ROOT, "EPERM"))
