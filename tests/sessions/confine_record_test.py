@@ -43,7 +43,7 @@ class Content(RecordCase):
                 said = dict(lines[0]["confinement"])
                 self.assertGreaterEqual(said.pop("landlock_abi"), 3)
                 self.assertRegex(said.pop("profile_hash"), "^[0-9a-f]{64}$")
-                self.assertIn(said.pop("memory_bound"), ("rlimit", "cgroup_v1", "cgroup_v2"))
+                self.assertIn(said.pop("memory_bound"), ("per_process", "cgroup_v1", "cgroup_v2"))
                 self.assertIn(said.pop("process_bound"), ("pid_namespace", "rlimit", "cgroup", "none"))
                 reads, writes = said.pop("read_paths"), said.pop("write_paths")
                 self.assertEqual((reads, writes), (sorted(reads), sorted(writes)))
