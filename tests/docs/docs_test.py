@@ -6,6 +6,7 @@ program, the worked example of docs/record-format.md against the encoder and `ve
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -224,6 +225,56 @@ class Policies(unittest.TestCase):
                         file.write(text)
                     check = run("recheck", "--policy", path)
                     self.assertEqual(check.returncode, 0, check.stderr)
+
+
+class Confinement(unittest.TestCase):
+    def test_each_message_that_is_explained_is_the_programs(self):
+        sources = ""
+        for part in ("confine", "wrap"):
+            for name in sorted(os.listdir(os.path.join(SOURCES, part))):
+                if name.endswith((".cc", ".h")):
+                    sources += read(f"{part}/{name}")
+        sources = re.sub(r'"\s*"', "", sources)  # literals that stand behind one another are one
+        page = read("docs/confinement.md")
+        table = page[page.index("| message | means"):].split("\n\n")[0]
+        cells = [row.split(" | ")[0] for row in table.splitlines()[2:] if not row.startswith("| (the program)")]
+        self.assertGreater(len(cells), 15)
+        for cell in cells:
+            for message in re.findall(r"`([^`]+)`", cell):
+                words = re.sub(r"--allow-read|\bPATH\b|: (No such|Stale) file.*", "…", message)  # a path, an errno
+                for part in words.split("…"):
+                    self.assertTrue(part.strip(" :;") in sources, f"{message}: nobody says '{part}'")
+
+
+    def test_transcripts_are_what_the_program_says(self):
+        """In a home of its own, on a file system that goes with its mount namespace."""
+        home = """
+            mount -t tmpfs none /home && mkdir -p /home/me/.ssh /home/me/project && cd /home/me/project &&
+            echo secret >~/.ssh/id_ed25519 && echo text >~/notes.txt && git init -q . || exit 77
+            """
+        environment = {"PATH": os.path.dirname(AEGIS) + ":/usr/bin:/bin", "HOME": "/home/me", "LC_ALL": "C.UTF-8"}
+        throwaway = ["unshare", "--user", "--map-root-user", "--mount", "--fork", "sh", "-c"]
+
+        def outcome(command):
+            done = subprocess.run([*throwaway, f"{home} {command}"], env=environment, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
+            return done.returncode, steady(done.stdout)
+
+        def steady(text):
+            """Who speaks first is chance, and so are a time and a process's number."""
+            return sorted(re.sub(r"/\d{8}T\d{6}Z-\d+/", "/<run>/", text).splitlines())
+
+        for tool in ("unshare", "git", "curl"):
+            if not shutil.which(tool):
+                self.skipTest(f"{tool} is missing")
+        status, said = outcome("aegis confine -- true")
+        if status != 0:
+            self.skipTest(f"tier full cannot be had in a throwaway namespace here: {said}")
+        for name in ("README.md", "docs/confinement.md"):
+            for transcript in fenced(read(name), "console"):
+                command, expected = transcript.removeprefix("$ ").split("\n", 1)
+                with self.subTest(f"{name}: {command}"):
+                    self.assertEqual(outcome(command)[1], steady(expected))
 
 
 class Links(unittest.TestCase):
