@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
 import { complaints } from './cases/complaints.mjs';
+import { confined } from './cases/confined.mjs';
 import { control } from './cases/control.mjs';
 import { everything } from './cases/everything.mjs';
 import { life } from './cases/life.mjs';
@@ -39,7 +40,7 @@ const setup = {
 };
 const suite = new Suite(setup, { only: values.only, jobs: Number(values.jobs), keep: values.keep });
 const sdks = [sdk1(setup.modules), sdk2(setup.modules)];
-for (const part of [control, surface, everything, shutdown, policies, complaints, life]) part(suite, sdks);
+for (const part of [control, surface, everything, shutdown, policies, complaints, life, confined]) part(suite, sdks);
 
 console.log(`node ${process.version}, ${setup.standIn ? 'a plain relay in the place of aegis' : version(setup.aegis)}`);
 await suite.run();
