@@ -114,7 +114,7 @@ class Refused(RecordCase):
         port = server.server_port
         wrap = self.session("--allow-net", f"127.0.0.1:{port}")
         frames = [call(1, "connect", host="127.0.0.1", port=port), call(2, "connect", host="192.0.2.1", port=443),
-                  call(3, "make_socket", family="AF_NETLINK"), call(4, "connect", host="no.test", port=port)]
+                  call(3, "make_socket", family="AF_PACKET"), call(4, "connect", host="no.test", port=port)]
         got = [json.loads(wrap.ask(each))["result"]["isError"] for each in frames]
         self.assertEqual(got, [False, True, True, True])
         lines = self.finish_session(wrap)
@@ -122,7 +122,7 @@ class Refused(RecordCase):
         told = [" ".join(record.outcome_of(lines, each).get("refusals", [])) for each in frames]
         self.assertEqual(told[0], "")
         self.assertIn("connect to 192.0.2.1:443 refused", told[1])
-        self.assertIn("AF_NETLINK", told[2])
+        self.assertIn("AF_PACKET", told[2])
         self.assertIn("look-up of no.test refused", told[3])
         for words in told[1:]:
             self.assertIn(words.split(";")[0], wrap.own_words())
