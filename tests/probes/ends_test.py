@@ -73,34 +73,31 @@ class Ends(ProbeCase):
         return time.monotonic() - begin
 
     def test_daemons_are_gone_when_their_program_ends(self):
-        for laboratory in lab.labs():
-            for tier in lab.TIERS:
-                with self.subTest(f"{laboratory.name} {tier}"):
-                    self.need_tier(laboratory, tier)
-                    laboratory.settle()
-                    run = laboratory.run([*laboratory.confine(tier), laboratory.probe, self.mark, "count=50",
-                                          "leave_daemons"])
-                    self.assertEqual(str(run.outcomes.get("leave_daemons"))[:5], "tried", run.stderr)
-                    self.assertEqual(alive(self.mark), [])
-                    lab.count(f"refused in tier {tier}")
+        for laboratory, tier in self.usable():
+            with self.subTest(f"{laboratory.name} {tier}"):
+                laboratory.settle()
+                run = laboratory.run([*laboratory.confine(tier), laboratory.probe, self.mark, "count=50",
+                                      "leave_daemons"])
+                self.assertEqual(str(run.outcomes.get("leave_daemons"))[:5], "tried", run.stderr)
+                self.assertEqual(alive(self.mark), [])
+                lab.count(f"refused in tier {tier}")
 
     def test_a_process_that_hops_is_gone_when_its_program_ends(self):
         """It forks and ends, over and over, so that its number is old when somebody has read it."""
-        for laboratory in lab.labs():
-            for tier in lab.TIERS:
-                with self.subTest(f"{laboratory.name} {tier}"):
-                    self.need_tier(laboratory, tier)
-                    laboratory.settle()
-                    run = laboratory.run([*laboratory.confine(tier), laboratory.probe, self.mark, "count=3",
-                                          "seconds=5", "leave_hoppers"])
-                    self.assertEqual(str(run.outcomes.get("leave_hoppers"))[:5], "tried", run.stderr)
-                    seen = [alive(self.mark) for _ in range(20)]
-                    self.assertEqual([pids for pids in seen if pids], [], "it hops on")
-                    lab.count(f"refused in tier {tier}")
+        for laboratory, tier in self.usable():
+            with self.subTest(f"{laboratory.name} {tier}"):
+                laboratory.settle()
+                run = laboratory.run([*laboratory.confine(tier), laboratory.probe, self.mark, "count=3",
+                                      "seconds=5", "leave_hoppers"])
+                self.assertEqual(str(run.outcomes.get("leave_hoppers"))[:5], "tried", run.stderr)
+                seen = [alive(self.mark) for _ in range(20)]
+                self.assertEqual([pids for pids in seen if pids], [], "it hops on")
+                lab.count(f"refused in tier {tier}")
 
     def test_daemons_outlive_their_program_unconfined(self):
         laboratory = lab.labs()[0]
-        self.need_throwaway(laboratory)
+        if not self.can_throw_away(laboratory):
+            self.skipTest(lab.no_throwaway(laboratory.uid))
         laboratory.settle()
         look = '"$@"; grep -lz "$MARKED" /proc/[0-9]*/cmdline | wc -l'
         run = laboratory.run([*lab.THROWAWAY, "sh", "-c", look, "sh", laboratory.probe, self.mark, "count=50",
@@ -113,19 +110,16 @@ class Ends(ProbeCase):
         lab.count("controls that succeeded", 2)
 
     def test_daemons_are_gone_after_sigterm(self):
-        for laboratory in lab.labs():
-            for tier in lab.TIERS:
-                with self.subTest(f"{laboratory.name} {tier}"):
-                    self.need_tier(laboratory, tier)
-                    process = self.start(laboratory, tier, 50)
-                    process.terminate()
-                    process.wait(lab.PATIENCE)
-                    self.seconds_until_none_is_left(0.2)
+        for laboratory, tier in self.usable():
+            with self.subTest(f"{laboratory.name} {tier}"):
+                process = self.start(laboratory, tier, 50)
+                process.terminate()
+                process.wait(lab.PATIENCE)
+                self.seconds_until_none_is_left(0.2)
 
     def test_2000_daemons_are_gone_a_second_after_kill_9(self):
-        for laboratory in lab.labs():
+        for laboratory, _ in self.usable("full"):
             with self.subTest(laboratory.name):
-                self.need_tier(laboratory, "full")
                 # Each takes two numbers: its own, and its dead parent's, which is its session's.
                 process = self.start(laboratory, "full", MANY, "--max-pids", str(2 * MANY + 100))
                 self.assertGreaterEqual(len(alive(self.mark)), MANY)
@@ -136,9 +130,8 @@ class Ends(ProbeCase):
 
     def test_kill_9_in_tier_landlock_is_said_to_leave_some(self):
         """Not promised there; what happens is told."""
-        for laboratory in lab.labs():
+        for laboratory, _ in self.usable("landlock"):
             with self.subTest(laboratory.name):
-                self.need_tier(laboratory, "landlock")
                 process = self.start(laboratory, "landlock", 50)
                 scratch = self.scratch_of(max(alive(self.mark)))  # aegis bears the mark as well
                 process.kill()

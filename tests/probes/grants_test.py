@@ -18,8 +18,7 @@ HARMLESS = {"inet_stream", "inet_datagram", "inet_nonblocking", "inet_high_bit",
 
 class Granted(ProbeCase):
     def test_a_granted_port_opens_no_other(self):
-        for laboratory in lab.labs():
-            self.need_tier(laboratory, "full")
+        for laboratory, _ in self.usable("full"):
             with socket.create_server(("127.0.0.1", 0)) as server:
                 server.settimeout(0)
                 port = server.getsockname()[1]
@@ -39,16 +38,14 @@ class Granted(ProbeCase):
 
     def test_a_grant_to_nothing_opens_nothing(self):
         """Nobody listens at the granted port."""
-        for laboratory in lab.labs():
-            self.need_tier(laboratory, "full")
+        for laboratory, _ in self.usable("full"):
             run = laboratory.attack_confined("full", "connect_tcp", "connect_granted", "connect_any_address",
                                              flags=["--allow-net", "127.0.0.1:1"], facts=["granted=1"])
             self.assertEqual([str(outcome)[:7] for outcome in run.outcomes.values()], ["refused"] * 3, run.stderr)
             self.assertEqual(run.harm, [])
 
     def test_landlock_has_no_network_grants(self):
-        for laboratory in lab.labs():
-            self.need_tier(laboratory, "landlock")
+        for laboratory, _ in self.usable("landlock"):
             run = laboratory.attack_confined("landlock", "connect_tcp", flags=["--allow-net", "127.0.0.1:1"])
             self.assertEqual((run.status, run.outcomes), (125, {}))
             self.assertIn("tier", run.stderr)
@@ -58,28 +55,24 @@ class Paths(ProbeCase):
     """What lies in a granted folder is granted, and nothing that it points to."""
 
     def test_links_out_of_a_granted_folder(self):
-        for laboratory in lab.labs():
-            for tier in lab.TIERS:
-                self.need_tier(laboratory, tier)
-                laboratory.settle()
-                os.symlink(laboratory.home, os.path.join(laboratory.readable, "home"))
-                os.symlink("/", os.path.join(laboratory.readable, "root"))
-                look = (f'cat "$0"/file; cat "$0"/home/.ssh/id_ed25519 "$0"/root{laboratory.home}/.bashrc; '
-                        f'ls "$0"/root{laboratory.base}')
-                run = laboratory.run([*laboratory.confine(tier, "--allow-read", laboratory.readable), "sh", "-c", look,
-                                      laboratory.readable])
-                self.assertEqual([line for line in run.stdout.splitlines() if line not in ("own", "readable", "home")],
-                                 ["as it was"], run.stderr)
-                lab.count(f"refused in tier {tier}")
+        for laboratory, tier in self.usable():
+            laboratory.settle()
+            os.symlink(laboratory.home, os.path.join(laboratory.readable, "home"))
+            os.symlink("/", os.path.join(laboratory.readable, "root"))
+            look = (f'cat "$0"/file; cat "$0"/home/.ssh/id_ed25519 "$0"/root{laboratory.home}/.bashrc; '
+                    f'ls "$0"/root{laboratory.base}')
+            run = laboratory.run([*laboratory.confine(tier, "--allow-read", laboratory.readable), "sh", "-c", look,
+                                  laboratory.readable])
+            self.assertEqual([line for line in run.stdout.splitlines() if line not in ("own", "readable", "home")],
+                             ["as it was"], run.stderr)
+            lab.count(f"refused in tier {tier}")
 
     def test_a_grant_that_is_not_there_starts_nothing(self):
-        for laboratory in lab.labs():
-            for tier in lab.TIERS:
-                self.need_tier(laboratory, tier)
-                laboratory.settle()
-                absent = os.path.join(laboratory.base, "none")
-                run = laboratory.run([*laboratory.confine(tier, "--allow-read", absent), "echo", "ran"])
-                self.assertEqual((run.status, run.stdout), (125, ""), run.stderr)
+        for laboratory, tier in self.usable():
+            laboratory.settle()
+            absent = os.path.join(laboratory.base, "none")
+            run = laboratory.run([*laboratory.confine(tier, "--allow-read", absent), "echo", "ran"])
+            self.assertEqual((run.status, run.stdout), (125, ""), run.stderr)
 
 
 if __name__ == "__main__":

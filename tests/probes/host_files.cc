@@ -126,7 +126,10 @@ void Sleeper::start(const std::string& folder) {
       check(open((folder + "/secret").c_str(), O_RDONLY | O_CLOEXEC), "open secret"));
   std::memcpy(memory, kSecret.data(), kSecret.size());
   pid_ = static_cast<pid_t>(check(fork(), "fork"));
-  if (pid_ > 0) return;
+  if (pid_ > 0) {
+    check(setpgid(pid_, pid_), "setpgid");
+    return;
+  }
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (chdir(folder.c_str()) != 0) _exit(1);
   while (true)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""Where attempts are made: a scratch folder for each user, an attacker beside the victims of probe_host, unconfined in a
-throwaway namespace or under `aegis confine`. Knows no attempt by its name."""
+"""Where attempts are made: a scratch folder for each user, an attacker beside the victims of probe_host, unconfined
+in a throwaway namespace or under `aegis confine`. Knows no attempt by its name."""
 
 import atexit
 import concurrent.futures
@@ -296,7 +296,9 @@ def host_state():
         "System V queues": sorted(line.split()[1] for line in read("/proc/sysvipc/msg").splitlines()),
         "System V semaphores": sorted(line.split()[1] for line in read("/proc/sysvipc/sem").splitlines()),
         "POSIX shared memory": sorted(os.listdir("/dev/shm")),
-        "control groups": sorted(glob.glob("/sys/fs/cgroup/**/*aegis*", recursive=True)),
+        # With no process in it: one that is left, not one that is somebody's at this moment.
+        "empty control groups": [group for group in sorted(glob.glob("/sys/fs/cgroup/**/*aegis*/", recursive=True))
+                                 if not read(group + "cgroup.procs")],
         "highest process id": read("/proc/sys/kernel/pid_max"),
         "modes": [oct(os.stat(path).st_mode) for path in ("/tmp", "/dev/null", "/dev/shm", "/proc", "/")],
         "left by the probes": [left for lab in labs() for each in [lab, *lab.others] for left in each.leftovers()],

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0 OR MIT
-"""What a program leaves in the folder that it may write does not widen what the next start grants, nor lead aegis itself
-astray. The first session is played by the test: whoever may write there can do as much."""
+"""What a program leaves in the folder that it may write does not widen what the next start grants, nor lead aegis
+itself astray. The first session is played by the test: whoever may write there can do as much."""
 
 import contextlib
 import os
@@ -18,7 +18,6 @@ class Planted(ProbeCase):
     @contextlib.contextmanager
     def prepared(self, laboratory, tier):
         with self.subTest(f"{laboratory.name}, tier {tier}"):
-            self.need_tier(laboratory, tier)
             laboratory.settle()
             yield
             lab.count(f"refused in tier {tier}")
@@ -45,14 +44,14 @@ class Planted(ProbeCase):
 
     @needs_node
     def test_a_node_modules_that_is_a_link(self):
-        for laboratory, tier in lab.labs_and_tiers():
+        for laboratory, tier in self.usable():
             with self.prepared(laboratory, tier):
                 script = self.write(laboratory, "server.js", self.reading(self.secret(laboratory)))
                 os.symlink(os.path.dirname(self.secret(laboratory)), os.path.join(laboratory.own, "node_modules"))
                 self.check_secret(laboratory.run([*laboratory.confine(tier), "/usr/bin/node", script]))
 
     def test_a_virtual_environment_that_names_another_home(self):
-        for laboratory, tier in lab.labs_and_tiers():
+        for laboratory, tier in self.usable():
             with self.prepared(laboratory, tier):
                 os.makedirs(os.path.join(laboratory.own, "venv/bin"))
                 os.symlink("/usr/bin/python3", os.path.join(laboratory.own, "venv/bin/python"))
@@ -68,7 +67,7 @@ class Planted(ProbeCase):
                         self.assertNotIn("/var/lib/dpkg/status\n", run.stdout)
 
     def test_a_granted_name_that_is_a_link(self):
-        for laboratory, tier in lab.labs_and_tiers():
+        for laboratory, tier in self.usable():
             with self.prepared(laboratory, tier):
                 for flag in ("--allow-read", "--allow-exec", "--allow-write"):
                     link = os.path.join(laboratory.own, "link" + flag)
@@ -80,7 +79,7 @@ class Planted(ProbeCase):
     @needs_node
     def test_a_mark_of_a_project_that_is_gone(self):
         """The script's project is the workspace, its mark removed; the one around it, with others in it, is not."""
-        for laboratory, tier in lab.labs_and_tiers():
+        for laboratory, tier in self.usable():
             with self.prepared(laboratory, tier):
                 code = os.path.join(laboratory.own, "code")
                 secret = self.write(laboratory, "code/other/secret", lab.SECRET)
@@ -91,7 +90,7 @@ class Planted(ProbeCase):
                 self.check_secret(run)
 
     def test_a_script_that_names_another_interpreter(self):
-        for laboratory, tier in lab.labs_and_tiers():
+        for laboratory, tier in self.usable():
             with self.prepared(laboratory, tier):
                 shutil.copy("/bin/sh", os.path.join(laboratory.home, ".ssh", "sh"))
                 laboratory.hand_over()
@@ -102,7 +101,7 @@ class Planted(ProbeCase):
 
     @needs_node
     def test_a_script_that_is_a_link(self):
-        for laboratory, tier in lab.labs_and_tiers():
+        for laboratory, tier in self.usable():
             with self.prepared(laboratory, tier):
                 with open(os.path.join(laboratory.home, ".ssh", "a.js"), "w", encoding="utf-8") as file:
                     file.write(self.reading(self.secret(laboratory)))
@@ -112,7 +111,7 @@ class Planted(ProbeCase):
                 self.check_secret(laboratory.run([*laboratory.confine(tier), "/usr/bin/node", script]))
 
     def test_a_profile_that_may_be_written(self):
-        for laboratory, tier in lab.labs_and_tiers():
+        for laboratory, tier in self.usable():
             with self.prepared(laboratory, tier):
                 profile = self.write(laboratory, "mine.profile", "exec? /usr\nexec? /bin\nexec? /lib\nexec? /lib64\n"
                                      "exec {program}\n")
@@ -122,7 +121,7 @@ class Planted(ProbeCase):
                 self.assertNotEqual(run.status, 0, run.stderr)
 
     def test_a_log_that_is_a_link(self):
-        for laboratory, tier in lab.labs_and_tiers():
+        for laboratory, tier in self.usable():
             with self.prepared(laboratory, tier):
                 target = os.path.join(laboratory.home, ".bashrc")
                 log = os.path.join(laboratory.own, "log")

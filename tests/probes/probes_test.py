@@ -35,15 +35,33 @@ class ProbeCase(unittest.TestCase):
         for name, path in (("AEGIS_BIN", lab.AEGIS), ("AEGIS_PROBE", lab.PROBE), ("AEGIS_PROBE_HOST", lab.HOST)):
             self.assertTrue(os.access(path, os.X_OK), f"set {name} to the program")
 
-    def need_throwaway(self, laboratory):
+    def can_throw_away(self, laboratory):
+        """Whether this user's controls can be made. Where not, what is refused may be refused for another reason."""
         reason = lab.no_throwaway(laboratory.uid)
         if reason:
-            self.skipTest(reason)
+            lab.note(f"no controls: {reason}")
+        return not reason
 
-    def need_tier(self, laboratory, tier):
-        reason = lab.no_confinement(laboratory.uid, tier)
-        if reason:
-            self.skipTest(reason)
+    def usable(self, *tiers):
+        """(lab, tier) for all users and tiers (all when none is named) that can be had here. The test is skipped when
+        there is none; the others are said."""
+        found = []
+        reasons = []
+        for laboratory, tier in lab.labs_and_tiers():
+            if tier not in (tiers or lab.TIERS):
+                continue
+            reason = lab.no_confinement(laboratory.uid, tier)
+            if reason:
+                reasons.append(f"tier {tier} not tried: {reason}")
+                lab.note(reasons[-1])
+            else:
+                found.append((laboratory, tier))
+        if not found:
+            self.skipTest("; ".join(reasons))
+        return found
+
+    def tiers_of(self, laboratory):
+        return [tier for each, tier in self.usable() if each is laboratory]
 
     def check_control(self, laboratory, row, run):
         """One attempt, unconfined: it got what it wanted, or its row says why it cannot."""
@@ -98,7 +116,8 @@ class Rows(ProbeCase):
 
 class Controls(ProbeCase):
     def control_all(self, laboratory):
-        self.need_throwaway(laboratory)
+        if not self.can_throw_away(laboratory):
+            self.skipTest(lab.no_throwaway(laboratory.uid))
         names = [name for group in GROUPS for name in groups()[group] if not ROWS[name].alone]
         for name, run in zip(names, lab.in_crowd(laboratory, lab.Lab.attack_unconfined, names)):
             with self.subTest(name):
@@ -115,7 +134,8 @@ class Controls(ProbeCase):
 
 class Confined(ProbeCase):
     def attack(self, laboratory, tier):
-        self.need_tier(laboratory, tier)
+        if (laboratory, tier) not in self.usable(tier):
+            self.skipTest(lab.no_confinement(laboratory.uid, tier))
         batches = [[name for name in groups()[group]
                     if not ROWS[name].alone and (tier == "full" or not ROWS[name].full_only)] for group in GROUPS]
         runs = lab.in_crowd(laboratory, lambda mine, names: mine.attack_confined(tier, *names), batches)
@@ -174,13 +194,11 @@ class Siblings(ProbeCase):
             sibling.communicate()
 
     def test_another_sandbox_is_out_of_reach(self):
-        for laboratory in lab.labs():
-            for tier in lab.TIERS:
-                self.need_tier(laboratory, tier)
-                run = self.attack_sibling(laboratory, tier)
-                for name in self.AIMED:
-                    with self.subTest(f"{name}, {laboratory.name}, tier {tier}"):
-                        self.check_confined(laboratory, tier, ROWS[name], run.outcomes.get(name))
+        for laboratory, tier in self.usable():
+            run = self.attack_sibling(laboratory, tier)
+            for name in self.AIMED:
+                with self.subTest(f"{name}, {laboratory.name}, tier {tier}"):
+                    self.check_confined(laboratory, tier, ROWS[name], run.outcomes.get(name))
 
 
 if __name__ == "__main__":

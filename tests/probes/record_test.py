@@ -37,13 +37,10 @@ class Record(ProbeCase):
         return laboratory.run([laboratory.aegis, "verify", self.record])
 
     def check(self, laboratory):
-        self.need_throwaway(laboratory)
-        for name in RECORD:
+        for name in RECORD if self.can_throw_away(laboratory) else ():
             with self.subTest(f"{name}, {laboratory.name}, unconfined"):
                 self.check_control(laboratory, ROWS[name], self.serve(laboratory, lab.THROWAWAY, (), name))
-        for tier in lab.TIERS:
-            if lab.no_confinement(laboratory.uid, tier):
-                continue
+        for tier in self.tiers_of(laboratory):
             run = self.serve(laboratory, (), ("--confine", "--tier", tier, "--workspace", laboratory.own), *RECORD)
             for name in RECORD:
                 with self.subTest(f"{name}, {laboratory.name}, tier {tier}"):
@@ -58,35 +55,30 @@ class Record(ProbeCase):
             self.check(laboratory)
 
     def test_the_key_that_signs(self):
-        for laboratory in lab.labs():
-            self.need_throwaway(laboratory)
-            self.settle(laboratory)
-            seed = lab.read(self.key).strip()
-            self.assertRegex(seed, "^[0-9a-f]{64}$")
-            for tier in lab.TIERS:
-                with self.subTest(f"{laboratory.name} {tier}"):
-                    self.need_tier(laboratory, tier)
-                    look = (f'cat {self.key} {self.key}.*; env; '
-                            f'grep -rs {seed} "$HOME/.config" /proc/*/environ /proc/*/cmdline')
-                    run = laboratory.run([laboratory.aegis, "wrap", "--audit", self.record, "--confine", "--tier", tier,
-                                          "--", "sh", "-c", look])
-                    self.assertNotIn(seed, run.stdout + run.stderr)
-                    self.assertIn("HOME=", run.stdout)  # it did run
-                    lab.count(f"refused in tier {tier}")
+        for laboratory, tier in self.usable():
+            with self.subTest(f"{laboratory.name} {tier}"):
+                self.settle(laboratory)
+                seed = lab.read(self.key).strip()
+                self.assertRegex(seed, "^[0-9a-f]{64}$")
+                look = (f'cat {self.key} {self.key}.*; env; '
+                        f'grep -rs {seed} "$HOME/.config" /proc/*/environ /proc/*/cmdline')
+                run = laboratory.run([laboratory.aegis, "wrap", "--audit", self.record, "--confine", "--tier", tier,
+                                      "--", "sh", "-c", look])
+                self.assertNotIn(seed, run.stdout + run.stderr)
+                self.assertIn("HOME=", run.stdout)  # it did run
+                lab.count(f"refused in tier {tier}")
 
     def test_a_grant_that_would_expose_either_is_refused(self):
-        for laboratory in lab.labs():
-            for tier in lab.TIERS:
-                self.need_tier(laboratory, tier)
-                self.settle(laboratory)
-                for flags in (("--allow-read", os.path.dirname(self.key)), ("--allow-read", laboratory.home),
-                              ("--allow-read", self.key), ("--allow-exec", laboratory.home), ("--allow-read", "/"),
-                              ("--allow-write", os.path.dirname(self.record)), ("--allow-write", self.record),
-                              ("--workspace", laboratory.base)):
-                    with self.subTest(f"{flags}, {laboratory.name}, tier {tier}"):
-                        run = self.serve(laboratory, (), ("--confine", "--tier", tier, *flags), "read_signing_key")
-                        self.assertEqual((run.status, run.outcomes), (125, {}), run.stderr)
-                        lab.count(f"refused in tier {tier}")
+        for laboratory, tier in self.usable():
+            self.settle(laboratory)
+            for flags in (("--allow-read", os.path.dirname(self.key)), ("--allow-read", laboratory.home),
+                          ("--allow-read", self.key), ("--allow-exec", laboratory.home), ("--allow-read", "/"),
+                          ("--allow-write", os.path.dirname(self.record)), ("--allow-write", self.record),
+                          ("--workspace", laboratory.base)):
+                with self.subTest(f"{flags}, {laboratory.name}, tier {tier}"):
+                    run = self.serve(laboratory, (), ("--confine", "--tier", tier, *flags), "read_signing_key")
+                    self.assertEqual((run.status, run.outcomes), (125, {}), run.stderr)
+                    lab.count(f"refused in tier {tier}")
 
 
 if __name__ == "__main__":

@@ -74,15 +74,13 @@ class Workspace(ProbeCase):
     def test_each_is_refused_or_undone(self):
         names = groups()["workspace"]
         for laboratory in lab.labs():
-            self.need_throwaway(laboratory)
-            self.check_controls(laboratory, names)
-            for tier in lab.TIERS:
-                if not lab.no_confinement(laboratory.uid, tier):
-                    self.check_tier(laboratory, tier, names)
+            if self.can_throw_away(laboratory):
+                self.check_controls(laboratory, names)
+            for tier in self.tiers_of(laboratory):
+                self.check_tier(laboratory, tier, names)
 
     def test_all_of_it_is_allowed_when_asked_for(self):
-        laboratory = lab.labs()[0]
-        self.need_tier(laboratory, "full")
+        laboratory, _ = self.usable("full")[0]
         self.settle(laboratory)
         run = laboratory.run([*laboratory.confine("full", "--allow-config-write"), laboratory.probe,
                               f"own={laboratory.own}", "guard_new_hook", "guard_config", "new_shell_start"])
