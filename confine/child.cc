@@ -6,17 +6,22 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "confine/parts.h"
+#include "confine/process.h"
 #include "confine/resolve.h"
 #include "confine/supervisor.h"
 
@@ -30,7 +35,7 @@ struct StageText {
   Stage stage;
   std::string_view doing;
 };
-constexpr std::array<StageText, 25> kStages{{
+constexpr std::array<StageText, 29> kStages{{
     {Stage::clone, "make new namespaces"},
     {Stage::wait_for_parent, "wait for the owner"},
     {Stage::user_map, "map the user"},
@@ -42,11 +47,14 @@ constexpr std::array<StageText, 25> kStages{{
     {Stage::devices, "make the private /dev"},
     {Stage::proc, "mount the private /proc"},
     {Stage::scratch, "mount the private /tmp"},
+    {Stage::host_view, "show the host's files"},
+    {Stage::hide, "hide a secret"},
     {Stage::pivot, "enter the private root"},
     {Stage::network, "set up the private network"},
     {Stage::bounds, "bound the number of processes"},
     {Stage::session, "make a session"},
     {Stage::fork, "fork the program's process"},
+    {Stage::tracing, "watch the program (ptrace)"},
     {Stage::stdio, "take the pipes"},
     {Stage::rlimits, "set resource limits"},
     {Stage::working_directory, "enter the working directory"},
@@ -56,6 +64,7 @@ constexpr std::array<StageText, 25> kStages{{
     {Stage::supervision, "hand over the network's calls"},
     {Stage::seccomp, "load the seccomp filter"},
     {Stage::exec, "execute"},
+    {Stage::running, "execute"},
 }};
 
 std::vector<char*> pointers(std::vector<std::string>& words) {
@@ -117,9 +126,18 @@ bool start_supervisor(const std::vector<NetGrant>& grants,
   return true;
 }
 
-/// The whole of what the child says: the last word counts, and only the end of the pipe after
-/// "execute" means that the program runs.
-bool await_exec(int set_up, SetUp& last, Enforced& enforced) noexcept {
+Result<Prepared::Parts::Tracing> make_tracing(const Spec& spec) {
+  if (spec.tier != Tier::full || spec.network != Network::granted || !spec.net.empty())
+    return refusal("watch a program", "with the host's files", "it needs tier full and no network");
+  Prepared::Parts::Tracing tracing{AEGIS_TRY(Filter::compile_tracing()),
+                                   Fd(::memfd_create("wishes", MFD_CLOEXEC))};
+  if (!tracing.wishes.is_open()) return errno_error("memfd_create");
+  return tracing;
+}
+
+/// The whole of what the child says. Only "running" after everything means that the program runs:
+/// the end of the pipe after "execute" alone can be a death on the way.
+bool await_exec(const Child& child, int set_up, SetUp& last, Enforced& enforced) noexcept {
   last = {};
   last.stage = Stage::clone;
   last.code = ECHILD;  // it ended before it said anything
@@ -132,7 +150,11 @@ bool await_exec(int set_up, SetUp& last, Enforced& enforced) noexcept {
     if (said.code != 0) return false;
     if (said.stage == Stage::bounds) enforced.process_bound = said.process_bound;
   }
-  if (last.code == 0 && last.stage == Stage::exec) return true;
+  if (last.code == 0 && last.stage == Stage::running) return true;
+  // In tier landlock nobody stands between, so nobody but this process can have seen it.
+  const bool is_alone = child.tier() == Tier::landlock;
+  if (is_alone && last.code == 0 && last.stage == Stage::exec && has_executed(child.pid()))
+    return true;
   if (last.code == 0) last.code = ECHILD;
   return false;
 }
@@ -159,7 +181,12 @@ int Prepared::landlock_abi() const {
 std::vector<int> Prepared::descriptors() const {
   std::vector<int> numbers = parts_->cgroups.descriptors();
   numbers.push_back(parts_->ruleset.fd());
+  if (parts_->tracing) numbers.push_back(parts_->tracing->wishes.get());
   return numbers;
+}
+
+bool Prepared::has_cgroups() const {
+  return !parts_->cgroups.descriptors().empty();
 }
 
 std::vector<std::string> Prepared::shortfalls() const {
@@ -177,12 +204,23 @@ std::vector<std::string> Prepared::finish() {
   }
   if (const auto removed = parts_->cgroups.remove(); !removed)
     lines.push_back(confine::describe(removed.error()));
+  std::error_code ignored;  // what cannot be removed is somebody else's by now
+  if (!parts_->spec.scratch.empty()) std::filesystem::remove_all(parts_->spec.scratch, ignored);
   return lines;
+}
+
+Wishes Prepared::wishes() const {
+  if (!parts_->tracing) return {};
+  std::string bytes(kMaxWishBytes + kMaxWishBytes / 2, '\0');
+  const ssize_t size = ::pread(parts_->tracing->wishes.get(), bytes.data(), bytes.size(), 0);
+  bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  return decode_wishes(bytes);
 }
 
 Result<Prepared> Prepared::make(Spec spec) {
   const int abi = confine::landlock_abi();
-  Ruleset ruleset = AEGIS_TRY(Ruleset::make({abi, spec.network}));
+  const auto files = spec.host_view ? Ruleset::Files::mounted : Ruleset::Files::ruled;
+  Ruleset ruleset = AEGIS_TRY(Ruleset::make({abi, spec.network, files}));
   AEGIS_TRY(ruleset.allow(spec.paths.paths));
   // What the listener sees, it can report; what the filter refuses, nobody hears of.
   const auto sockets = spec.network == Network::granted ? FilterOptions::Sockets::leave_to_listener
@@ -193,6 +231,7 @@ Result<Prepared> Prepared::make(Spec spec) {
       Parts{std::move(spec), abi, std::move(ruleset), std::move(filter), std::move(cgroups)});
   parts->user_map = own_map(::geteuid());
   parts->group_map = own_map(::getegid());
+  if (parts->spec.host_view) parts->tracing.emplace(AEGIS_TRY(make_tracing(parts->spec)));
   if (parts->spec.tier == Tier::full)
     parts->root.emplace(parts->spec, RootPlan::User{::geteuid(), ::getegid()});
   parts->argv = pointers(parts->spec.argv);
@@ -242,7 +281,7 @@ std::optional<Child> Child::start(const Prepared& prepared, const Stdio& stdio, 
   child.supervisor_control_ = std::move(supervisor_control);
   // pidfd_open(2), Linux 5.3: not reaped, so the number is still this child's.
   if (tier == Tier::landlock) child.end_ = Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-  if (!await_exec(set_up.ours.get(), failed, child.enforced_)) return std::nullopt;
+  if (!await_exec(child, set_up.ours.get(), failed, child.enforced_)) return std::nullopt;
   child.enforced_.memory_bound = parts.cgroups.memory();
   if (parts.cgroups.has_processes()) child.enforced_.process_bound = ProcessBound::cgroup;
   return child;
@@ -308,6 +347,9 @@ std::string describe_failure(const SetUp& failed, const Spec& spec) {
     what = spec.self_bound[which];
   } else if (failed.stage == Stage::read_only && which < spec.read_only.size()) {
     what = spec.read_only[which];
+  } else if (failed.stage == Stage::hide && spec.host_view &&
+             which < spec.host_view->hidden.size()) {
+    what = spec.host_view->hidden[which];
   } else if (failed.stage == Stage::working_directory) {
     what = spec.working_directory;
   } else if (failed.stage == Stage::exec) {

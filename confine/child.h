@@ -21,8 +21,17 @@
 #include "confine/limits.h"
 #include "confine/result.h"
 #include "confine/tier.h"
+#include "confine/wish.h"
 
 namespace aegis::confine {
+
+/// Instead of a private root: the host's files, read-only but for what is writable in Spec::paths,
+/// for a program that is watched (tracer.h). It is not confined: what it reads it may send to where
+/// its output goes. The network it has none of, whatever is granted.
+struct HostView {
+  std::vector<std::string> hidden = {};  // files and folders that are empty in it; without links
+  std::string resolver = {};             // what /etc/resolv.conf is, without links, or empty
+};
 
 /// Decided and resolved: nothing here is asked of the host again.
 struct Spec {
@@ -38,9 +47,11 @@ struct Spec {
   Network network = Network::none;
   std::vector<NetGrant> net = {};  // with Network::granted
   Bounds bounds = {};
+  std::optional<HostView> host_view = {};  // tier full and Network::granted only
+  std::string scratch = {};  // tier landlock's private folder, removed by finish(); may be empty
 };
 
-/// The steps between clone and exec, in their order. One that fails is named to the user.
+/// The steps between clone and the program, in their order. One that fails is named to the user.
 enum class Stage : std::uint8_t {
   clone,
   wait_for_parent,
@@ -53,11 +64,14 @@ enum class Stage : std::uint8_t {
   devices,
   proc,
   scratch,
+  host_view,
+  hide,  // `which` is the index in HostView::hidden
   pivot,
   network,
   bounds,
   session,
   fork,
+  tracing,
   stdio,
   rlimits,
   working_directory,
@@ -67,6 +81,7 @@ enum class Stage : std::uint8_t {
   supervision,
   seccomp,
   exec,
+  running,
 };
 /// What was being done, for a message: "enter the private root".
 std::string_view describe(Stage stage);
@@ -109,11 +124,15 @@ class Prepared {
   [[nodiscard]] int landlock_abi() const;
   /// Descriptors that start() needs: who closes others must keep them.
   [[nodiscard]] std::vector<int> descriptors() const;
+  [[nodiscard]] bool has_cgroups() const;
   /// Bounds that were asked for and are held by lesser means, one line each.
   [[nodiscard]] std::vector<std::string> shortfalls() const;
-  /// After the child's end: what the kernel ended in there for want of memory, and nothing is left
-  /// of the cgroups. One line each; mostly none.
+  /// After the child's end: nothing is left of the cgroups and of the scratch folder. What there is
+  /// to be said of it, one line each; mostly none. May be called again, and by a fork too.
   [[nodiscard]] std::vector<std::string> finish();
+
+  /// What a program with a HostView has wanted by now.
+  [[nodiscard]] Wishes wishes() const;
 
   struct Parts;  // child.cc's and its neighbours' alone
   [[nodiscard]] const Parts& parts() const { return *parts_; }
@@ -145,6 +164,7 @@ class Child {
 
   [[nodiscard]] const Enforced& enforced() const { return enforced_; }
   [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] Tier tier() const { return tier_; }
   /// Readable when the program and, in tier full, all that it has started have ended: then wait()
   /// does not block.
   [[nodiscard]] int end_fd() const { return tier_ == Tier::full ? control_.get() : end_.get(); }

@@ -24,7 +24,7 @@ using Kind = Wish::Kind;
 using Paths = std::set<std::string>;
 
 /// What every confined program has of its own, or does without: a look at the processors and at the
-/// memory of a cgroup is what runtimes begin with.
+/// memory of a cgroup is what runtimes begin with, and the C library at files of its own.
 constexpr std::string_view kOwn[] = {"/proc",
                                      "/dev",
                                      "/sys/devices/system",
@@ -35,7 +35,10 @@ constexpr std::string_view kOwn[] = {"/proc",
                                      "/etc/hosts",
                                      "/etc/hostname",
                                      "/etc/resolv.conf",
-                                     "/etc/nsswitch.conf"};
+                                     "/etc/nsswitch.conf",
+                                     "/etc/gai.conf",
+                                     "/etc/host.conf",
+                                     "/etc/locale.alias"};
 /// Folders that many programs keep things in, besides all those of the root.
 constexpr std::string_view kShared[] = {"/etc/ssl",
                                         "/etc/pki",
@@ -140,6 +143,8 @@ class Explainer {
 
   void take(const Wish& wish) {
     if (is_in_any(wish.path, kOwn) || is_in_any(wish.written, kOwn)) return;
+    // Nothing but reading can be granted there (grants.h).
+    if (wish.need > Need::read && is_within(wish.path, "/sys")) return;
     if (wish.kind == Kind::other || (is_allowed(wish.path, wish.need) && is_named(wish))) return;
     if (wish.need == Need::look) {
       looks_.push_back(&wish);
@@ -194,7 +199,9 @@ class Explainer {
     } else if (wish.kind == Kind::folder) {
       explanation_.too_wide.insert(wish.path);
     } else {
-      targets(Need::write).insert(wish.path);
+      // One that would be shared is only made: what is wanted in there shows the next time.
+      const bool is_shared = wish.kind == Kind::absent_folder && is_wide(wish.path);
+      if (!is_shared) targets(Need::write).insert(wish.path);
       if (wish.kind == Kind::absent_folder) explanation_.folders_to_make.insert(wish.path);
       if (wish.kind == Kind::absent_file) explanation_.files_to_make.insert(wish.path);
     }
@@ -231,7 +238,7 @@ class Explainer {
   void name(const Wish& wish) {
     Paths& names = names_[wish.need];
     const std::string* target = find_above(targets(wish.need), wish.path);
-    if (wish.link.empty()) {
+    if (is_named(wish)) {
       if (target != nullptr) names.insert(*target);
       return;
     }

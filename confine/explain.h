@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "confine/egress.h"
@@ -45,8 +46,8 @@ Explanation explain(const Watched& watched);
 /// What the same program wanted of the network, which it had none of.
 class NetWishes {
  public:
-  /// `granted` is what a confined run with the same flags would have; it outlives this.
-  explicit NetWishes(const std::vector<NetGrant>& granted) : granted_(granted) {}
+  /// `granted` is what a confined run with the same flags would have.
+  explicit NetWishes(std::vector<NetGrant> granted) : granted_(std::move(granted)) {}
   void note(const NetReport& report);
   /// "HOST:PORT", as --allow-net takes it.
   [[nodiscard]] const std::set<std::string>& grants() const { return grants_; }
@@ -56,7 +57,7 @@ class NetWishes {
   [[nodiscard]] const std::set<std::string>& refused() const { return refused_; }
 
  private:
-  const std::vector<NetGrant>& granted_;
+  std::vector<NetGrant> granted_;
   std::set<std::string> grants_;
   std::set<std::string> names_;
   std::set<std::string> refused_;

@@ -62,6 +62,10 @@ Result<void> FilterBuilder::refuse(int call, int error, std::span<const Comparis
   return add(SCMP_ACT_ERRNO(static_cast<unsigned>(error)), call, when);
 }
 
+Result<void> FilterBuilder::trace(int call, std::span<const Comparison> when) {
+  return add(SCMP_ACT_TRACE(0), call, when);
+}
+
 Result<void> FilterBuilder::allow(int call, std::span<const Comparison> when) {
   return add(SCMP_ACT_ALLOW, call, when);
 }

@@ -36,6 +36,9 @@ class FilterBuilder {
   /// `call` fails with `error` when all of `when` is true. At most one condition an argument. A
   /// call that this architecture does not have needs no rule and gets none.
   Result<void> refuse(int call, int error, std::span<const Comparison> when = {});
+  /// A tracer is told before `call` is made (ptrace(2), PTRACE_EVENT_SECCOMP); without one it fails
+  /// with ENOSYS. Another filter's refusal comes first.
+  Result<void> trace(int call, std::span<const Comparison> when = {});
   /// For a filter that lists what is allowed.
   Result<void> allow(int call, std::span<const Comparison> when = {});
 

@@ -5,16 +5,19 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "confine/net_child.h"
 #include "confine/parts.h"
 #include "confine/process.h"
+#include "confine/tracer.h"
 
 namespace aegis::confine {
 namespace {
@@ -60,20 +63,49 @@ void end_the_rest() noexcept {
   } while (::waitpid(-1, nullptr, 0) > 0 || errno == EINTR);
 }
 
+struct Kept {
+  pid_t program;
+  int control;
+  int signals;
+  Tracer* tracer = nullptr;  // when the program is watched
+  int set_up = -1;           // until it has executed, when it is watched
+};
+
+void say_running(int set_up) noexcept {
+  SetUp running;
+  running.stage = Stage::running;
+  static_cast<void>(!::write(set_up, &running, sizeof running));
+}
+
+/// A watched process has stopped for it.
+void look(Kept& kept, pid_t pid, int status) noexcept {
+  if (kept.set_up >= 0 && pid == kept.program && status >> 16 == PTRACE_EVENT_EXEC) {
+    say_running(kept.set_up);
+    ::close(std::exchange(kept.set_up, -1));
+  }
+  kept.tracer->on_stop(pid, status);
+}
+
 /// Reaps what has ended. When the program is among it, the rest is ended too, and only then does
 /// the owner get the program's wait status: nothing is left by the time it knows.
-void reap(pid_t program, int control) noexcept {
+void reap(Kept& kept) noexcept {
   int status = 0;
   pid_t pid = 0;
   while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
-    if (pid != program) continue;
+    if (WIFSTOPPED(status)) {
+      look(kept, pid, status);
+      continue;
+    }
+    if (kept.tracer != nullptr) kept.tracer->forget(pid);
+    if (pid != kept.program) continue;
     end_the_rest();
-    static_cast<void>(::send(control, &status, sizeof status, MSG_NOSIGNAL));
+    static_cast<void>(::send(kept.control, &status, sizeof status, MSG_NOSIGNAL));
     ::_exit(0);
   }
 }
 
-[[noreturn]] void keep(pid_t program, int control, int signals) noexcept {
+[[noreturn]] void keep(Kept kept) noexcept {
+  const auto& [program, control, signals, tracer, set_up] = kept;
   pollfd watched[] = {{control, POLLIN, 0}, {signals, POLLIN, 0}};
   for (;;) {
     if (::poll(watched, 2, -1) < 0 && errno != EINTR) ::_exit(1);
@@ -83,7 +115,7 @@ void reap(pid_t program, int control) noexcept {
       // Only from outside: what is inside has pid > 0 here and could end the program anyway.
       if (signal.ssi_signo == SIGTERM && signal.ssi_pid == 0) ::kill(-program, SIGTERM);
     }
-    reap(program, control);
+    reap(kept);
   }
 }
 
@@ -113,6 +145,38 @@ SetUp set_up(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
   return done;
 }
 
+/// Not copied for nothing: until exec it runs on this process's memory, of which it changes only
+/// the stack below here, and this process waits.
+pid_t start_program(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
+  const pid_t program = ::vfork();
+  if (program < 0) give_up(ends, failed(Stage::fork, errno));
+  if (program == 0) run_payload(parts, ends);
+  // It has executed, or died, or is about to die of what it has reported.
+  if (has_executed(program)) say_running(ends.set_up);
+  return program;
+}
+
+/// A copy that stands still until it is traced. Nobody could let it go on after a vfork(2).
+pid_t start_traced(const Prepared::Parts& parts, ChildEnds ends) noexcept {
+  int gate[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, gate) != 0)
+    give_up(ends, failed(Stage::tracing, errno));
+  ends.gate = gate[1];
+  const pid_t program = ::fork();
+  if (program < 0) give_up(ends, failed(Stage::fork, errno));
+  if (program == 0) {
+    ::close(gate[0]);
+    run_payload(parts, ends);
+  }
+  ::close(gate[1]);
+  char word = 0;
+  static_cast<void>(!::read(gate[0], &word, sizeof word));  // it can be traced from now on
+  if (const int code = Tracer::seize(program)) give_up(ends, failed(Stage::tracing, code));
+  static_cast<void>(::send(gate[0], &word, sizeof word, MSG_NOSIGNAL));
+  ::close(gate[0]);
+  return program;
+}
+
 }  // namespace
 
 void run_init(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
@@ -126,18 +190,21 @@ void run_init(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
   const SetUp done = set_up(parts, ends);
   if (done.code != 0) give_up(ends, done);
   static_cast<void>(!::write(ends.set_up, &done, sizeof done));
-  // Not copied for nothing: until exec it runs on this process's memory, of which it changes only
-  // the stack below here, and this process waits.
-  const pid_t program = ::vfork();
-  if (program < 0) give_up(ends, failed(Stage::fork, errno));
-  if (program == 0) run_payload(parts, ends);
+  const bool is_traced = parts.tracing.has_value();
+  Kept kept{
+      is_traced ? start_traced(parts, ends) : start_program(parts, ends), ends.control, signals};
+  const int wishes = is_traced ? parts.tracing->wishes.get() : -1;
+  if (is_traced) kept.set_up = ends.set_up;
   // The client waits for the end of what was 0 to 2.
-  const int kept[] = {ends.control, signals};
-  close_all_but(kept);
+  const int needed[] = {ends.control, signals, kept.set_up, wishes};
+  close_all_but(needed);
   // Nothing of what it could do is needed any more.
   if (drop_capabilities() != 0) ::_exit(1);
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  keep(program, ends.control, signals);
+  if (!is_traced) keep(kept);
+  Tracer tracer(parts.spec, wishes);
+  kept.tracer = &tracer;
+  keep(kept);
 }
 
 }  // namespace aegis::confine

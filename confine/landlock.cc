@@ -72,6 +72,8 @@ static_assert((kRead | kWrite | kOfFiles | LANDLOCK_ACCESS_FS_MAKE_CHAR |
 RulesetAttribute attribute_for(const Ruleset::Options& options) {
   RulesetAttribute attribute;
   attribute.handled_access_fs = file_rights(options.abi);
+  if (options.files == Ruleset::Files::mounted)
+    attribute.handled_access_fs &= LANDLOCK_ACCESS_FS_REFER | LANDLOCK_ACCESS_FS_WRITE_FILE;
   if (options.abi >= 4 && options.network != Network::unconfined) {
     attribute.handled_access_net = LANDLOCK_ACCESS_NET_BIND_TCP | LANDLOCK_ACCESS_NET_CONNECT_TCP;
   }
@@ -148,8 +150,17 @@ int Ruleset::allow_fd(int path_fd, Rights rights, Kind kind) const noexcept {
   if (rights.may_execute) access |= LANDLOCK_ACCESS_FS_EXECUTE;
   if (kind == Kind::device) access |= LANDLOCK_ACCESS_FS_IOCTL_DEV;
   if (kind != Kind::directory) access &= kOfFiles;
+  return add(path_fd, access);
+}
+
+int Ruleset::allow_moves(int path_fd) const noexcept {
+  return add(path_fd, LANDLOCK_ACCESS_FS_REFER);
+}
+
+int Ruleset::add(int path_fd, std::uint64_t access) const noexcept {
   landlock_path_beneath_attr rule = {};
   rule.allowed_access = access & handled_;  // of the others the kernel says EINVAL
+  if (rule.allowed_access == 0) return 0;   // all is allowed already; the kernel says ENOMSG
   rule.parent_fd = path_fd;
   const long added =
       ::syscall(SYS_landlock_add_rule, fd_.get(), LANDLOCK_RULE_PATH_BENEATH, &rule, 0);

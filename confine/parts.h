@@ -8,6 +8,7 @@
 
 #include "confine/cgroup.h"
 #include "confine/child.h"
+#include "confine/fd.h"
 #include "confine/landlock.h"
 #include "confine/root.h"
 #include "confine/seccomp.h"
@@ -21,6 +22,11 @@ struct Prepared::Parts {
   Filter filter;
   Cgroups cgroups;
   std::optional<RootPlan> root = {};  // tier full
+  struct Tracing {
+    Filter filter;
+    Fd wishes;  // Tracer writes here
+  };
+  std::optional<Tracing> tracing = {};  // with a host_view
   // "<id> <id> 1": the program sees itself under the ids it has outside (user_namespaces(7)).
   std::string user_map = {};
   std::string group_map = {};
@@ -36,6 +42,7 @@ struct ChildEnds {
   int control = -1;  // the first process's end: its peer's closing is the owner's end
   int inlet = -1;    // SupervisorEnds::inlet's other end; with Network::granted
   pid_t owner = -1;  // the process that started all this
+  int gate = -1;     // the program's process waits here for its tracer; with a host_view
 };
 
 /// Says that `report.stage` failed, and leaves.

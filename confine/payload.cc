@@ -6,6 +6,7 @@
 #include <linux/securebits.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <cerrno>
 
 #include "confine/commons.h"
+#include "confine/mounts.h"
 #include "confine/net_child.h"
 #include "confine/parts.h"
 #include "confine/process.h"
@@ -42,6 +44,27 @@ int hand_over_calls(int inlet) noexcept {
   return code;
 }
 
+/// Stops here until the first process traces this one: what it may look into must be dumpable
+/// (ptrace(2)), and what is not traced cannot make a call that the tracing filter shows.
+int await_tracer(int gate) noexcept {
+  char word = 0;
+  if (::prctl(PR_SET_DUMPABLE, 1) != 0) return errno;
+  if (::send(gate, &word, sizeof word, MSG_NOSIGNAL) != sizeof word) return errno;
+  const ssize_t size = ::read(gate, &word, sizeof word);
+  if (size == sizeof word) return 0;
+  return size < 0 ? errno : ESRCH;
+}
+
+/// What every program may use, and what stands in for its home.
+int allow_own(const Prepared::Parts& parts) noexcept {
+  if (const int code = allow_commons(parts.ruleset, parts.spec.tier)) return code;
+  if (parts.spec.host_view) {
+    const Fd root(open_exactly(AT_FDCWD, "/"));
+    return root.is_open() ? parts.ruleset.allow_moves(root.get()) : errno;
+  }
+  return parts.root ? parts.root->allow_home(parts.ruleset) : 0;
+}
+
 /// Landlock, seccomp, exec. From here on nothing can be undone.
 SetUp lock_up_and_run(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
   SetUp report;
@@ -52,6 +75,7 @@ SetUp lock_up_and_run(const Prepared::Parts& parts, const ChildEnds& ends) noexc
     if ((report.code = hand_over_calls(ends.inlet)) != 0) return report;
   }
   report.stage = Stage::seccomp;
+  if (parts.tracing && (report.code = parts.tracing->filter.load()) != 0) return report;
   if ((report.code = parts.filter.load()) != 0) return report;
   // The owner believes in the program only after this, and only when nothing follows but the end of
   // the pipe that exec brings.
@@ -64,16 +88,31 @@ SetUp lock_up_and_run(const Prepared::Parts& parts, const ChildEnds& ends) noexc
 
 }  // namespace
 
+namespace {
+
+bool has_capability(const std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3>& sets,
+                    unsigned number) noexcept {
+  constexpr unsigned kBits = 32;
+  return (sets[number / kBits].effective & (1U << (number % kBits))) != 0;
+}
+
+}  // namespace
+
 int drop_capabilities() noexcept {
-  // Root's uid must not bring them back at exec; who may not say so has none to lose.
-  ::prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED);
-  // Up to the first number that is no capability (EINVAL); without CAP_SETPCAP none can be dropped
-  // (EPERM), and none can be gained either.
-  for (unsigned long each = 0; ::prctl(PR_CAPBSET_DROP, each) == 0; ++each) {
-  }
-  ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets{};
+  if (::syscall(SYS_capget, &header, sets.data()) != 0) return errno;
+  // Root's uid must not bring them back at exec; who may not say so has none to lose.
+  ::prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED);
+  // Up to the first number that is no capability (EINVAL); without CAP_SETPCAP none can be dropped,
+  // and none can be gained either.
+  if (has_capability(sets, CAP_SETPCAP)) {
+    for (unsigned long each = 0; ::prctl(PR_CAPBSET_DROP, each) == 0; ++each) {
+    }
+    if (errno != EINVAL) return errno;
+  }
+  ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  sets = {};
   if (::syscall(SYS_capset, &header, sets.data()) != 0) return errno;
   if (::syscall(SYS_capget, &header, sets.data()) != 0) return errno;
   for (const __user_cap_data_struct& each : sets) {
@@ -97,10 +136,12 @@ void run_payload(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
   };
   const auto code_of = [](bool is_done) noexcept { return is_done ? 0 : errno; };
 
+  mark_unexecuted();
   reset_signals();
   // SIGXFSZ is ignored, so that a file that is too large is an error of the write (EFBIG).
   ::signal(SIGXFSZ, SIG_IGN);
   check(Stage::session, code_of(::setsid() >= 0));
+  if (ends.gate >= 0) check(Stage::tracing, await_tracer(ends.gate));
   // Where there is no first process to do it. Root cannot be bound there, which its tier says.
   if (!parts.root) {
     check(Stage::bounds, parts.cgroups.enter());
@@ -112,8 +153,7 @@ void run_payload(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
   check(Stage::stdio, take_stdio(ends.stdio));
   check(Stage::rlimits, set_rlimits(parts.spec.bounds));
   check(Stage::working_directory, code_of(::chdir(parts.spec.working_directory.c_str()) == 0));
-  check(Stage::landlock, allow_commons(parts.ruleset, parts.spec.tier));
-  if (parts.root) check(Stage::landlock, parts.root->allow_home(parts.ruleset));
+  check(Stage::landlock, allow_own(parts));
   check(Stage::capabilities, drop_capabilities());
   check(Stage::no_new_privs, code_of(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0));
   give_up(ends, lock_up_and_run(parts, ends));

@@ -3,6 +3,7 @@
 #include "confine/process.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -11,11 +12,13 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
 
 namespace aegis::confine {
 namespace {
 
-constexpr int kNoMore = 0x7fffffff;  // above every descriptor
+constexpr std::string_view kUnexecuted = "aegis/payload";  // at most 15 bytes
+constexpr int kNoMore = 0x7fffffff;                        // above every descriptor
 
 /// `last` included.
 void close_between(int first, int last) noexcept {
@@ -52,6 +55,31 @@ void close_all_but(std::span<const int> kept) noexcept {
     close_between(first, next == kNoMore ? kNoMore : next - 1);
     if (next == kNoMore) return;
     first = next + 1;
+  }
+}
+
+void mark_unexecuted() noexcept {
+  ::prctl(PR_SET_NAME, kUnexecuted.data());
+}
+
+bool has_executed(int pid) noexcept {
+  char path[32];
+  char text[128];
+  static_cast<void>(std::snprintf(path, sizeof path, "/proc/%d/stat", pid));
+  for (;;) {
+    const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    const ssize_t size = ::read(fd, text, sizeof text);
+    ::close(fd);
+    if (size <= 0) return false;
+    // "<pid> (<name>) <state> …" (proc(5)). exec closes what is close-on-exec before it sets the
+    // name (begin_new_exec in fs/exec.c), so the old name of a process that lives says nothing yet.
+    const std::string_view stat(text, static_cast<std::size_t>(size));
+    const std::size_t name = stat.find('(');
+    if (name == stat.npos || stat.substr(name + 1, kUnexecuted.size()) != kUnexecuted) return true;
+    const std::size_t state = name + 1 + kUnexecuted.size() + 2;
+    if (state >= stat.size() || stat[state] == 'Z' || stat[state] == 'X') return false;
+    ::sched_yield();
   }
 }
 

@@ -14,6 +14,14 @@ void reset_signals() noexcept;
 /// 5.9, or one by one where the kernel has it not).
 void close_all_but(std::span<const int> kept) noexcept;
 
+/// Marks the calling process as one that has not executed its program yet: no program's own name
+/// can be this one, since it holds a slash.
+void mark_unexecuted() noexcept;
+/// Of a child that marked itself and is on its way into execve(2) or to its death: waits until one
+/// of them is certain. True when exec has happened, even if it is dead by now. /proc must be there;
+/// the child must not have been reaped.
+[[nodiscard]] bool has_executed(int pid) noexcept;
+
 /// Writes to a file of the calling process in /proc, for which it is made dumpable as long as that
 /// takes. 0 or an errno.
 int write_proc(const char* path, std::string_view text) noexcept;

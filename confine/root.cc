@@ -21,6 +21,7 @@ namespace {
 constexpr std::uint64_t kNoGain = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 constexpr mode_t kFolderMode = 0755;
 constexpr mode_t kFileMode = 0644;
+constexpr std::string_view kScratch = "/tmp";
 constexpr std::uint64_t kShmShare = 8;  // /dev/shm has this part of what /tmp has
 
 SetUp failed(Stage stage, int code, std::uint16_t which = 0) noexcept {
@@ -115,7 +116,8 @@ void RootPlan::plan_mounts() {
   std::vector<Rights> effective(grants.size());
   for (std::size_t i = 0; i < grants.size(); ++i) {
     effective[i] = grants[i].rights;
-    bool is_inside = false;
+    // All but the private /tmp is there already.
+    bool is_inside = spec_.host_view && !is_within(grants[i].path, kScratch);
     bool adds_nothing = false;
     for (std::size_t j = 0; j < i; ++j) {
       if (!is_within(grants[i].path, grants[j].path)) continue;
@@ -128,7 +130,8 @@ void RootPlan::plan_mounts() {
     if (adds_nothing) continue;
     std::uint64_t attributes = kNoGain;
     if (!effective[i].may_write) attributes |= MOUNT_ATTR_RDONLY;
-    if (!effective[i].may_execute) attributes |= MOUNT_ATTR_NOEXEC;
+    const bool may_execute = effective[i].may_execute || spec_.host_view;
+    if (!may_execute) attributes |= MOUNT_ATTR_NOEXEC;
     mounts_.push_back({grants[i].path.c_str(),
                        attributes,
                        grants[i].is_directory,
@@ -140,6 +143,7 @@ void RootPlan::plan_mounts() {
 
 /// `path` and all above it, once each.
 void RootPlan::plan_folder(const std::string& path) {
+  if (spec_.host_view && !is_within(path, kScratch)) return;
   std::vector<std::string> missing;
   for (std::string each = path; each != "/"; each = parent_of(each)) {
     if (spec_.paths.find(each) != nullptr && spec_.paths.find(each)->path != each) continue;
@@ -161,7 +165,7 @@ void RootPlan::plan_folders() {
   }
   if (!spec_.home.empty() && spec_.paths.find(spec_.home) == nullptr) {
     plan_folder(spec_.home);
-    is_home_made_ = true;
+    is_home_made_ = !spec_.host_view;
   }
   if (spec_.paths.find(spec_.working_directory) == nullptr) plan_folder(spec_.working_directory);
 }
@@ -188,6 +192,7 @@ void RootPlan::plan_files(User user) {
       {"etc/resolv.conf",
        spec_.network == Network::granted ? "nameserver 127.0.0.1\noptions timeout:5\n" : ""});
   files_.push_back({"etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"});
+  if (spec_.host_view) files_.push_back({"etc/empty", {}});
   // One that was granted by a link, as systemd's resolv.conf is, comes with that link.
   const auto is_linked = [this](const File& file) {
     const auto& links = spec_.paths.links;
@@ -217,6 +222,8 @@ SetUp RootPlan::make_skeleton(int root) const noexcept {
     if (::mkdirat(root, folder, kFolderMode) != 0) return failed(Stage::new_root, errno);
   }
   for (const FixedLink& link : kFixedLinks) {
+    // /var/tmp is a folder when something in the host's is granted.
+    if (std::find(folders_.begin(), folders_.end(), link.path) != folders_.end()) continue;
     if (::symlinkat(link.target, root, link.path) != 0) return failed(Stage::devices, errno);
   }
   for (const File& file : files_) {
@@ -341,6 +348,13 @@ SetUp RootPlan::build() const noexcept {
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
     return failed(Stage::private_mounts, errno);
   ::umask(0);
+  Fd host;
+  if (spec_.host_view) {
+    const Fd whole(open_exactly(AT_FDCWD, "/"));
+    const int code =
+        whole.is_open() ? copy_tree(whole.get(), kNoGain | MOUNT_ATTR_RDONLY, host) : errno;
+    if (code != 0) return failed(Stage::host_view, code);
+  }
   Fd root;
   constexpr std::array<Option, 2> kRootOptions{{{"mode", "0755"}, {"size", "16m"}}};
   if (const int code = make_mount("tmpfs", kRootOptions, kNoGain, root))
@@ -350,13 +364,16 @@ SetUp RootPlan::build() const noexcept {
     return failed(Stage::new_root, errno);
   SetUp done = make_skeleton(root.get());
   if (done.code == 0) done = mount_scratch(root.get());
-  if (done.code == 0) done = make_places(root.get());
-  if (done.code == 0) done = mount_grants(root.get());
-  if (done.code == 0) done = mount_guards(root.get());
+  const int top = spec_.host_view ? host.get() : root.get();
+  if (done.code == 0 && spec_.host_view) done = show_host(root.get(), top);
+  if (done.code == 0) done = make_places(top);
+  if (done.code == 0) done = mount_grants(top);
+  if (done.code == 0 && spec_.host_view) done = hide(root.get(), top);
+  if (done.code == 0) done = mount_guards(top);
   if (done.code != 0) return done;
   if (const int code = add_attributes(root.get(), MOUNT_ATTR_RDONLY))
     return failed(Stage::new_root, code);
-  if (::fchdir(root.get()) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0 ||
+  if (::fchdir(top) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0 ||
       ::umount2(".", MNT_DETACH) != 0 || ::chdir("/") != 0)
     return failed(Stage::pivot, errno);
   constexpr mode_t kUsual = 022;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// The private root of tier full: what exists for the program. Planned before the fork, built after
+// The private root of tier full: what exists for the program, or, for one that is watched and not
+// confined, what it sees of the host (HostView). Planned before the fork, built after
 // it inside the new namespaces from a tmpfs and the trees that were granted. What it allows is
 // Landlock's (landlock.h).
 #pragma once
@@ -59,6 +60,9 @@ class RootPlan {
   [[nodiscard]] static int mount_grant(int root, const Mount& mount) noexcept;
   [[nodiscard]] SetUp mount_guards(int root) const noexcept;
   [[nodiscard]] SetUp mount_scratch(int root) const noexcept;
+  // root_host_view.cc's
+  [[nodiscard]] SetUp show_host(int root, int host) const noexcept;
+  [[nodiscard]] SetUp hide(int root, int host) const noexcept;
 
   const Spec& spec_;
   std::vector<std::string> folders_;  // relative to the root, parents first

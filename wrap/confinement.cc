@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -83,14 +82,14 @@ Result<std::string> make_scratch() {
   return name;
 }
 
-Result<void> use_scratch(const std::string& folder, confine::Spec& spec) {
+Result<void> use_scratch(confine::Spec& spec) {
   spec.paths.add(
-      AEGIS_TRY(confine::resolve_grant(folder, {.may_write = true, .may_execute = true})));
+      AEGIS_TRY(confine::resolve_grant(spec.scratch, {.may_write = true, .may_execute = true})));
   static constexpr std::string_view kVariable = "TMPDIR=";
   const auto is_tmpdir = [](const std::string& each) { return each.rfind(kVariable, 0) == 0; };
   std::vector<std::string>& all = spec.environment;
   all.erase(std::remove_if(all.begin(), all.end(), is_tmpdir), all.end());
-  all.push_back(std::string(kVariable) + folder);
+  all.push_back(std::string(kVariable) + spec.scratch);
   return {};
 }
 
@@ -113,12 +112,6 @@ Result<void> check_size(const confine::PathGrants& grants) {
 
 Confinement::Confinement(const ConfineRequest& request) : asked_(request.tier) {}
 
-Confinement::~Confinement() {
-  if (scratch_.empty()) return;
-  std::error_code ignored;  // what cannot be removed is somebody else's by now
-  std::filesystem::remove_all(scratch_, ignored);
-}
-
 Result<Confinement> Confinement::prepare(ConfineRequest request,
                                          const std::vector<std::string>& argv,
                                          const Kept& kept) {
@@ -128,15 +121,21 @@ Result<Confinement> Confinement::prepare(ConfineRequest request,
   AEGIS_TRY(check_exposure(plan.spec.paths, kept));
   AEGIS_TRY(made.plan_guards(request, plan.spec));
   if (request.tier == Tier::landlock) {
-    made.scratch_ = AEGIS_TRY(make_scratch());
-    AEGIS_TRY(use_scratch(made.scratch_, plan.spec));
+    plan.spec.scratch = AEGIS_TRY(make_scratch());
+    AEGIS_TRY(use_scratch(plan.spec));
   }
   AEGIS_TRY(check_size(plan.spec.paths));
+  if (request.is_explained) {
+    made.explained_.emplace(AEGIS_TRY(Explained::instead_of(plan, request, kept)));
+    log("confine: NOT confined: --explain: the program can read the host's files, and has no "
+        "network");
+  }
   plan.spec.net = plan.net;
   made.profile_ = std::move(plan.profile);
   made.net_ = std::move(plan.net);
-  made.prepared_ =
-      std::make_unique<confine::Prepared>(AEGIS_TRY(confine::Prepared::make(std::move(plan.spec))));
+  auto prepared = confine::Prepared::make(std::move(plan.spec));
+  if (!prepared) return Error{confine::describe(prepared.error()) + remedies(request.tier), 0};
+  made.prepared_ = std::make_unique<confine::Prepared>(std::move(prepared).value());
   for (const std::string& shortfall : made.prepared_->shortfalls())
     log("confine: " + shortfall);
   return made;

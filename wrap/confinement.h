@@ -16,6 +16,7 @@
 #include "confine/result.h"
 #include "wrap/confine_flags.h"
 #include "wrap/confine_plan.h"
+#include "wrap/explained.h"
 #include "wrap/exposure.h"
 #include "wrap/watch.h"
 
@@ -32,11 +33,12 @@ class Confinement {
   Confinement& operator=(Confinement&&) = delete;
   Confinement(const Confinement&) = delete;
   Confinement& operator=(const Confinement&) = delete;
-  /// Removes the folder that stood for /tmp in tier landlock. Call finish() before.
-  ~Confinement();
+  ~Confinement() = default;
 
-  [[nodiscard]] const confine::Prepared& prepared() const { return *prepared_; }
+  [[nodiscard]] confine::Prepared& prepared() { return *prepared_; }
   [[nodiscard]] const confine::Spec& spec() const { return prepared_->spec(); }
+  /// --explain: it is watched and not confined, and nothing may say otherwise.
+  [[nodiscard]] bool is_explained() const { return explained_.has_value(); }
   /// "tier full, profile node, network none", for the line that says what is on.
   [[nodiscard]] std::string describe() const;
   /// What tier landlock cannot do, one line each; nothing for tier full.
@@ -55,12 +57,13 @@ class Confinement {
   void finish(const Note& note);
   /// Says on stderr what probably ended it early, and which flag would have helped.
   void explain_end(int wait_status) const;
-  /// For the record, once it runs. Views of this, which outlives the chain's use of them.
+  /// For the record, once it runs; not when is_explained(). Views of this, which outlives the chain's use of them.
   [[nodiscard]] const audit::Confinement& record(const confine::Enforced& enforced);
 
  private:
   explicit Confinement(const ConfineRequest& request);
   confine::Result<void> plan_guards(const ConfineRequest& request, confine::Spec& spec);
+  void read_reports(const Note& note);
   std::optional<Ending> look_after(confine::GuardWatch& guard, const Note& note);
   std::optional<Ending> on_timer(const Note& note);
   void list_grants();
@@ -69,10 +72,12 @@ class Confinement {
   confine::Profile profile_;
   std::vector<confine::NetGrant> net_;
   confine::Tier asked_;
-  std::string scratch_;  // tier landlock's; empty otherwise
   std::vector<confine::GuardPlan> plans_;
   std::vector<confine::GuardWatch> guards_;
   confine::Fd timer_;  // timerfd_create(2); fires while a folder is writable
+
+  std::optional<Explained> explained_;
+  int net_reports_ = -1;
 
   std::string errors_;  // the last of its stderr
 

@@ -46,20 +46,6 @@ Result<Fd> make_timer() {
   return timer;
 }
 
-/// All that the supervisor has said by now.
-void read_reports(int fd, const Confinement::Note& note) {
-  std::array<std::byte, sizeof(confine::NetReport)> datagram;
-  for (;;) {
-    const ssize_t size = ::recv(fd, datagram.data(), datagram.size(), MSG_DONTWAIT);
-    if (size <= 0) return;
-    const auto report =
-        confine::decode_net_report({datagram.data(), static_cast<std::size_t>(size)});
-    if (!report) continue;
-    if (report->lost > 0) note(std::to_string(report->lost) + " reports of the network were lost");
-    if (report->kind != confine::NetReport::Kind::connected) note(confine::describe(*report));
-  }
-}
-
 }  // namespace
 
 Result<void> Confinement::plan_guards(const ConfineRequest& request, confine::Spec& spec) {
@@ -121,15 +107,31 @@ std::optional<Ending> Confinement::on_timer(const Note& note) {
   return std::nullopt;
 }
 
+/// All that the supervisor has said by now.
+void Confinement::read_reports(const Note& note) {
+  std::array<std::byte, sizeof(confine::NetReport)> datagram;
+  for (;;) {
+    const ssize_t size = ::recv(net_reports_, datagram.data(), datagram.size(), MSG_DONTWAIT);
+    if (size <= 0) return;
+    const auto report =
+        confine::decode_net_report({datagram.data(), static_cast<std::size_t>(size)});
+    if (!report) continue;
+    if (explained_) explained_->note(*report);
+    if (report->lost > 0) note(std::to_string(report->lost) + " reports of the network were lost");
+    if (report->kind != confine::NetReport::Kind::connected) note(confine::describe(*report));
+  }
+}
+
 std::vector<Watch> Confinement::watches(int net_reports, const Note& note) {
   std::vector<Watch> watches;
   for (confine::GuardWatch& guard : guards_) {
     watches.push_back({guard.fd(), [this, &guard, note] { return look_after(guard, note); }});
   }
   if (timer_.is_open()) watches.push_back({timer_.get(), [this, note] { return on_timer(note); }});
+  net_reports_ = net_reports;
   if (net_reports >= 0) {
-    watches.push_back({net_reports, [net_reports, note]() -> std::optional<Ending> {
-                         read_reports(net_reports, note);
+    watches.push_back({net_reports, [this, note]() -> std::optional<Ending> {
+                         read_reports(note);
                          return std::nullopt;
                        }});
   }
@@ -144,7 +146,7 @@ void Confinement::note_errors(std::string_view text) {
 }
 
 void Confinement::explain_end(int wait_status) const {
-  if (wait_status == 0) return;
+  if (wait_status == 0 || explained_) return;
   const auto is_on_host = [](const std::string& path) {
     return ::faccessat(AT_FDCWD, path.c_str(), F_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0;
   };
@@ -161,6 +163,9 @@ void Confinement::finish(const Note& note) {
     for (const confine::GuardFinding& finding : guard.finish())
       note(confine::describe(finding));
   }
+  if (!explained_) return;
+  read_reports(note);
+  explained_->report(prepared_->wishes());
 }
 
 }  // namespace aegis::wrap

@@ -129,6 +129,12 @@ int report_unconfined(const Confinement& confinement, const confine::SetUp& fail
   return kAegisFailed;
 }
 
+std::string describe_confinement(const std::optional<Confinement>& confinement) {
+  if (!confinement) return "not confined";
+  if (confinement->is_explained()) return "NOT confined: --explain";
+  return "confined: " + confinement->describe();
+}
+
 int run_session(Wrapped wrapped, OpenedKey key, AuditFile& record) {
   const InterposeOptions& options = wrapped.options;
   SystemRandomness randomness;
@@ -145,7 +151,7 @@ int run_session(Wrapped wrapped, OpenedKey key, AuditFile& record) {
                    .argv_digest = digest_of(options.command),
                    .policy_set_hash = {},
                    .recovered = record.recovered()};
-  if (started && wrapped.confinement)
+  if (started && wrapped.confinement && !wrapped.confinement->is_explained())
     open.confinement = &wrapped.confinement->record(started.value());
   if (wrapped.policy)
     open.policy_set_hash = audit::PolicySetHash::of(wrapped.policy->canonical_form());
@@ -176,7 +182,7 @@ int run_session(Wrapped wrapped, OpenedKey key, AuditFile& record) {
   }
   log("wrap: recording to " + record.path() + " (durability " +
       std::string(to_string(options.durability)) + "); policy: " + policy_text + "; " +
-      (wrapped.confinement ? "confined: " + wrapped.confinement->describe() : "not confined"));
+      describe_confinement(wrapped.confinement));
   if (wrapped.confinement) {
     for (const std::string& caveat : wrapped.confinement->caveats())
       log("wrap: tier landlock: " + caveat);

@@ -269,6 +269,8 @@ void run_keeper(KeeperEnds ends, KeeperProgram program) noexcept {
   }
   if (running.sandbox) running.sandbox->kill();  // and with it all that is in it
   kill_descendants(ends.control.get(), running);
+  // Aegis does it too, if it still can.
+  if (program.confined != nullptr) static_cast<void>(program.confined->finish());
   ::_exit(0);
 }
 

@@ -48,7 +48,7 @@ struct KeeperEnds {
 /// What it is to run: one of the two, which outlives the call.
 struct KeeperProgram {
   char* const* argv = nullptr;  // ends in a null pointer; looked up in PATH
-  const confine::Prepared* confined = nullptr;
+  confine::Prepared* confined = nullptr;
 };
 
 /// The body of the keeper process, called in a fresh fork of a single-threaded parent; never

@@ -95,14 +95,15 @@ void Loop::take_in(const Ready& ready) {
   if (ready.signals != 0) on_signals();
   if (ready.keeper != 0) on_keeper();
   if ((ready.client_out & (POLLERR | POLLHUP | POLLNVAL)) != 0) client_gone();
-  // What happened above may have closed any of them.
-  if (ready.server_out != 0 && server_out_.is_open()) read_server();
-  if (ready.client_in != 0 && client_in_.is_open()) read_client();
-  if (ready.server_errors != 0) read_errors();
+  // Before the server's words: what it was refused belongs to the call that it now answers.
   for (std::size_t i = 0; kOwnWatched + i < watched_.size(); ++i) {
     if (watched_[kOwnWatched + i].revents == 0) continue;
     if (const auto ending = options_.watches[i].on_ready()) enforce(*ending);
   }
+  // What happened above may have closed any of them.
+  if (ready.server_out != 0 && server_out_.is_open()) read_server();
+  if (ready.client_in != 0 && client_in_.is_open()) read_client();
+  if (ready.server_errors != 0) read_errors();
 }
 
 /// Returns aegis's exit code.

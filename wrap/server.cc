@@ -81,8 +81,7 @@ void Server::take(Ends& ends) {
   net_reports_ = std::move(ends.net_reports.read_end);
 }
 
-Result<Server> Server::prepare(const std::vector<std::string>& argv,
-                               const confine::Prepared* confined) {
+Result<Server> Server::prepare(const std::vector<std::string>& argv, confine::Prepared* confined) {
   Ends ends = AEGIS_TRY(make_ends(confined));
   Pipe control = AEGIS_TRY(make_socket_pair());
   std::vector<std::string> words = argv;

@@ -23,7 +23,7 @@ class Server {
   /// thread and no secret in its memory. `argv` is copied; `confined`, when not null, is what runs
   /// instead of it, and only has to live as long as the call.
   static confine::Result<Server> prepare(const std::vector<std::string>& argv,
-                                         const confine::Prepared* confined = nullptr);
+                                         confine::Prepared* confined = nullptr);
   /// Without a keeper, for a process that never holds a secret, in tier full, whose first process
   /// does what a keeper does: it saves a fork. `confined` outlives start().
   static confine::Result<Server> prepare_unkept(const confine::Prepared& confined);

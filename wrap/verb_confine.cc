@@ -46,9 +46,10 @@ int run(ConfineRequest request, const std::vector<std::string>& argv) {
   auto signals = take_signals();
   if (!signals) return fail(signals.error());
   if (const auto watching = confinement->start_watching(); !watching) return fail(watching.error());
-  const confine::Prepared& prepared = confinement->prepared();
-  auto server = prepared.spec().tier == confine::Tier::full ? Server::prepare_unkept(prepared)
-                                                            : Server::prepare(argv, &prepared);
+  // A keeper outlives a kill -9 of this process, and takes away what lies on the host's side.
+  confine::Prepared& prepared = confinement->prepared();
+  const bool is_kept = prepared.spec().tier != confine::Tier::full || prepared.has_cgroups();
+  auto server = is_kept ? Server::prepare(argv, &prepared) : Server::prepare_unkept(prepared);
   if (!server) return fail(server.error());
   if (const auto started = server->start(); !started) {
     const confine::SetUp& failed = server->failed_set_up();
