@@ -57,7 +57,8 @@ class Confinement {
   void finish(const Note& note);
   /// Says on stderr what probably ended it early, and which flag would have helped.
   void explain_end(int wait_status) const;
-  /// For the record, once it runs; not when is_explained(). Views of this, which outlives the chain's use of them.
+  /// For the record, once it runs; not when is_explained(). Views of this, which outlives the
+  /// chain's use of them.
   [[nodiscard]] const audit::Confinement& record(const confine::Enforced& enforced);
 
  private:
