@@ -159,13 +159,12 @@ HARMLESS = {"close", "fcntl", "rt_sigaction", "rt_sigprocmask", "rt_sigreturn", 
 VITAL = {"mount", "fsopen", "fsconfig", "fsmount", "move_mount", "open_tree", "mount_setattr", "pivot_root", "umount2",
          "setsid", "chdir", "capset", "landlock_restrict_self", "seccomp", "dup2", "close_range", "execve", "vfork",
          "signalfd4", "fchdir", "landlock_add_rule"}
-# All that a confined program can tell about its confinement. Not the bounding set of capabilities, which no_new_privs
-# makes one lock too many, nor its place in line when memory is short: those may fail; nor kernel.pid_max, since for an
-# ordinary user RLIMIT_NPROC does instead. One program at a time: a signal ends a call that waits for refuse_calls's
-# answer.
+# All that a confined program can tell about its confinement. Not its place in line when memory is short, which may fail;
+# nor kernel.pid_max, since for an ordinary user RLIMIT_NPROC does instead. One program at a time: a signal ends a call
+# that waits for refuse_calls's answer.
 REPORT = r"""
 exec 2>&1
-grep -E '^(Cap[IPEA]|NoNew|Seccomp|Sig[BIC]|[UG]id|Groups|NSpid|NSsid)' /proc/self/status
+grep -E '^(Cap|NoNew|Seccomp|Sig[BIC]|[UG]id|Groups|NSpid|NSsid)' /proc/self/status
 cat /proc/self/uid_map /proc/self/gid_map
 cut -d' ' -f5-7 /proc/self/mountinfo; ls /proc/self/fd; ls / /dev /etc; ulimit -a; pwd; env; id; uname -n
 cat "$0"; touch /x /etc/x /usr/x /dev/x "$1"; exec 3<>/dev/full; echo x >&3; kill -0 1
