@@ -202,11 +202,6 @@ std::string take_home(const Invocation& invocation, PathGrants& paths) {
 Result<ConfinePlan> plan_confinement(const ConfineRequest& request,
                                      const std::vector<std::string>& argv,
                                      const std::vector<std::string>& environment) {
-  if (request.is_explained) {
-    return Error{
-        "--explain: this version cannot do it; nothing was run. A confined program that "
-        "ends early is told which flag it probably lacks"};
-  }
   if (request.tier == confine::Tier::landlock && request.network == confine::Network::granted) {
     return Error{"--allow-net: a network grant needs tier full"};
   }

@@ -60,6 +60,7 @@ TEST_CASE("what is granted or the sandbox's own is not suggested") {
                    wish(Need::write, "/work/x", Kind::absent_file),
                    read("/proc/self/status"),
                    read("/etc/passwd"),
+                   wish(Need::write, "/sys/class/x", Kind::absent_file),
                    read("/sys/devices/system/cpu/online")})
             .grants.empty());
   CHECK(explained({wish(Need::write, "/usr/x/y")}).grants == Grants{{kWrite, "/usr/x"}});
@@ -114,9 +115,10 @@ TEST_CASE("what was written is granted by its folder, or made first where that i
   CHECK(explained({wish(Need::write, "/home/u/.config/foo/x.json")}).grants ==
         Grants{{kWrite, "/home/u/.config/foo"}});
   const Explanation made = explained({wish(Need::write, "/home/u/.foo", Kind::absent_folder),
+                                      wish(Need::write, "/home/u/.cache", Kind::absent_folder),
                                       wish(Need::write, "/home/u/.foorc", Kind::absent_file),
                                       wish(Need::write, "/home/u/.old")});
-  CHECK(made.folders_to_make == Names{"/home/u/.foo"});
+  CHECK(made.folders_to_make == Names{"/home/u/.cache", "/home/u/.foo"});
   CHECK(made.files_to_make == Names{"/home/u/.foorc"});
   CHECK(made.grants ==
         Grants{{kWrite, "/home/u/.foo"}, {kWrite, "/home/u/.foorc"}, {kWrite, "/home/u/.old"}});
@@ -158,6 +160,13 @@ TEST_CASE("what was named by a link is granted by that name") {
         Grants{{kRead, "/opt/current/lib/a"}, {kRead, "/opt/current/lib/b"}});
   CHECK(explained({one, two, wish(Need::read, "/opt/v3", Kind::folder)}).grants ==
         Grants{{kRead, "/opt/current"}, {kRead, "/opt/v3"}});
+
+  // The link lies in what is granted, and what it leads to does not.
+  Wish out = read("/srv/x");
+  out.written = "/usr/share/x";
+  out.link = "/usr/share/x";
+  out.link_target = out.path;
+  CHECK(explained({out}).grants == Grants{{kRead, "/srv/x"}});
 
   // The file is granted, and only its name is not there.
   Wish name = read("/usr/share/x");

@@ -107,12 +107,6 @@ TEST_CASE("the bare form: program, profile, home, and nothing of the user's") {
   CHECK(plan.spec.environment == Words{"HOME=/somewhere", "PATH=/usr/bin:/bin", "TMPDIR=/tmp"});
 }
 
-TEST_CASE("what this version cannot do is refused, not left out") {
-  const auto plan = plan_confinement({.is_explained = true}, {"/bin/true"}, {});
-  REQUIRE_FALSE(plan);
-  CHECK(describe(plan.error()).find("--explain") == 0);
-}
-
 TEST_CASE("a program that is not to be had keeps find_program's code") {
   const auto missing = plan_confinement({}, {"no-such-program"}, kEnvironment);
   REQUIRE_FALSE(missing.is_ok());
