@@ -249,8 +249,9 @@ class Confinement(unittest.TestCase):
     def test_transcripts_are_what_the_program_says(self):
         """In a home of its own, on a file system that goes with its mount namespace."""
         home = """
-            mount -t tmpfs none /home && mkdir -p /home/me/.ssh /home/me/project && cd /home/me/project &&
-            echo secret >~/.ssh/id_ed25519 && echo text >~/notes.txt && git init -q . || exit 77
+            mount -t tmpfs none /home && mkdir -p /home/me/.ssh /home/me/data /home/me/project && cd /home/me/project &&
+            echo secret >~/.ssh/id_ed25519 && echo text >~/notes.txt &&
+            echo a,1 >~/data/a.csv && echo b,2 >~/data/b.csv && git init -q . || exit 77
             """
         environment = {"PATH": os.path.dirname(AEGIS) + ":/usr/bin:/bin", "HOME": "/home/me", "LC_ALL": "C.UTF-8"}
         throwaway = ["unshare", "--user", "--map-root-user", "--mount", "--fork", "sh", "-c"]
