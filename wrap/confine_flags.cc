@@ -164,7 +164,7 @@ Result<void> ConfineFlags::take_net(ConfineRequest& request) const {
   }
   for (const std::string& text : net_) {
     auto grant = confine::parse_net_grant(text);
-    if (!grant) return Error{std::string(kFlag) + ": " + confine::describe(grant.error())};
+    if (!grant) return std::move(grant).error();  // names the flag itself
     request.net.push_back(std::move(grant).value());
   }
   if (request.net.empty()) return {};

@@ -64,12 +64,12 @@ std::string remedies(Tier tier) {
 Result<Tier> choose_tier(const ConfineRequest& request) {
   if (request.shortfall == ConfineRequest::Shortfall::take_strongest) {
     const auto strongest = confine::probe_support().strongest;
-    if (!strongest) return Error{"confine: no tier can be had here" + remedies(Tier::landlock), 0};
+    if (!strongest) return Error{"no tier can be had here" + remedies(Tier::landlock), 0};
     return std::min(*strongest, request.tier);
   }
   if (confine::landlock_abi() < least_abi(request.tier)) {
-    return Error{"confine: tier " + std::string(confine::to_string(request.tier)) +
-                     " cannot be had here" + remedies(request.tier),
+    return Error{"tier " + std::string(confine::to_string(request.tier)) + " cannot be had here" +
+                     remedies(request.tier),
                  0};
   }
   return request.tier;
@@ -103,8 +103,8 @@ Result<void> check_size(const confine::PathGrants& grants) {
       return confine::refusal("grant", each.path, "a path with control characters cannot be");
   }
   if (size <= audit::kMaxGrantBytes) return {};
-  return confine::refusal("confine",
-                          std::to_string(grants.paths.size()) + " grants",
+  return confine::refusal(std::to_string(grants.paths.size()) + " grants",
+                          {},
                           "too many for the record; grant the folders that hold them");
 }
 

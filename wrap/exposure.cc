@@ -103,8 +103,8 @@ Result<void> check_exposure(const PathGrants& grants, const Kept& kept) {
     for (const Place& place : places_of(*file.path, file.harm)) {
       const PathGrant* grant = find_exposing(grants, place);
       if (grant == nullptr) continue;
-      return confine::refusal("confine",
-                              "the grant of " + grant->path,
+      return confine::refusal("the grant of " + grant->path,
+                              {},
                               std::string("with it the program could ")
                                   .append(describe(place, file))
                                   .append(file.noun)

@@ -72,7 +72,7 @@ TEST_CASE("the key must not be read by whatever folder or name") {
     CHECK(has(said, "could read the signing key (" + home.path(".config/aegis/signing.key") + ")"));
     CHECK(has(said, "--signing-key"));
   }
-  CHECK(has(home.fault(".config", kRead), "the grant of " + home.path(".config")));
+  CHECK(home.fault(".config", kRead).rfind("the grant of " + home.path(".config"), 0) == 0);
 }
 
 TEST_CASE("a key that is still to be made counts as well") {
