@@ -118,7 +118,10 @@ Result<Confinement> Confinement::prepare(ConfineRequest request,
   Confinement made(request);
   request.tier = AEGIS_TRY(choose_tier(request));
   ConfinePlan plan = AEGIS_TRY(plan_confinement(request, argv, own_environment()));
-  AEGIS_TRY(check_exposure(plan.spec.paths, kept));
+  Kept all_kept = kept;
+  if (request.profile && request.profile->find('/') != std::string::npos)
+    all_kept.profile = request.profile;
+  AEGIS_TRY(check_exposure(plan.spec.paths, all_kept));
   AEGIS_TRY(made.plan_guards(request, plan.spec));
   if (request.tier == Tier::landlock) {
     plan.spec.scratch = AEGIS_TRY(make_scratch());

@@ -97,6 +97,14 @@ Result<void> check_exposure(const PathGrants& grants, const Kept& kept) {
        "the policy",
        Harm::written,
        "grant a narrower folder, or keep the policy elsewhere"},
+      {kept.profile,
+       "its own profile",
+       Harm::written,
+       "grant a narrower folder, or keep the file of --profile elsewhere"},
+      {kept.stderr_log,
+       "the log of its errors",
+       Harm::written,
+       "grant a narrower folder, or put the file of --stderr-log elsewhere"},
   };
   for (const KeptFile& file : files) {
     if (!file.path) continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Whether a grant would let the confined program at what aegis itself must keep from it: the
-// signing key, the record, and the policy. Called before anything is started.
+// signing key, the record, and what rules or describes the session. Called before anything is
+// started.
 #pragma once
 
 #include <optional>
@@ -13,9 +14,16 @@ namespace aegis::wrap {
 
 /// Paths as aegis uses them; each may still have to be made.
 struct Kept {
-  std::optional<std::string> key;     // must not even be read
-  std::optional<std::string> record;  // a file or a folder: must not be written
-  std::optional<std::string> policy;  // likewise: it is read again on SIGHUP
+  /// Must not even be read.
+  std::optional<std::string> key;
+  /// A file or a folder. It and what follows must not be written.
+  std::optional<std::string> record;
+  /// Is read again on SIGHUP.
+  std::optional<std::string> policy;
+  /// The next start would grant what it says.
+  std::optional<std::string> profile = {};
+  /// What was said could be unsaid, and aegis would write where a link leads.
+  std::optional<std::string> stderr_log = {};
 };
 
 /// An error names the grant, what it would expose, and what to do instead. Compared by resolved

@@ -102,10 +102,29 @@ int report_unstarted(const Error& error, const std::string& program) {
 /// What no confined server may reach.
 Kept kept_from(const InterposeOptions& options) {
   Kept kept{options.signing_key, options.audit, options.policy};
+  kept.stderr_log = options.stderr_log;
   if (auto key = default_key_path(); key && !kept.key) kept.key = std::move(key).value();
   if (auto folder = default_record_folder(); folder && !kept.record)
     kept.record = std::move(folder).value();
   return kept;
+}
+
+/// A closed one when none was asked for. A confined program, this or an earlier one, may have put a
+/// link there to have aegis write elsewhere; whoever starts nothing confined may want his link.
+Result<Fd> open_stderr_log(const InterposeOptions& options) {
+  if (!options.stderr_log) return Fd();
+  constexpr std::string_view kDoing = "open --stderr-log";
+  constexpr mode_t kPrivate = 0600;
+  const int no_links = options.confine ? O_NOFOLLOW : 0;
+  Fd file(::open(options.stderr_log->c_str(),
+                 O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | no_links,
+                 kPrivate));
+  if (file.is_open()) return file;
+  if (errno != ELOOP || !options.confine) return errno_error(kDoing, *options.stderr_log);
+  return confine::refusal(kDoing,
+                          *options.stderr_log,
+                          "it is a symbolic link, which is not followed for a confined server; "
+                          "name the file that it points to");
 }
 
 /// All that lives as long as the session.
@@ -219,14 +238,6 @@ int interpose(const InterposeOptions& options) {
   }
   LoopOptions loop{
       options.durability, options.strict_stdout, options.grace, options.max_frame, {}, {}};
-  if (options.stderr_log) {
-    constexpr mode_t kPrivate = 0600;
-    loop.stderr_log = Fd(::open(options.stderr_log->c_str(),
-                                O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY,
-                                kPrivate));
-    if (!loop.stderr_log.is_open())
-      return fail(errno_error("open --stderr-log", *options.stderr_log));
-  }
   auto signals = take_signals();
   if (!signals) return fail(signals.error());
   loop.signals = std::move(signals).value();
@@ -240,6 +251,10 @@ int interpose(const InterposeOptions& options) {
     if (const auto watching = confinement->start_watching(); !watching)
       return fail(watching.error());
   }
+  // Not before the grants are known to lead nobody to it.
+  auto stderr_log = open_stderr_log(options);
+  if (!stderr_log) return fail(stderr_log.error());
+  loop.stderr_log = std::move(stderr_log).value();
   auto server = Server::prepare(options.command, confinement ? &confinement->prepared() : nullptr);
   if (!server) return fail(server.error());
   // From here on the key is in this process: no other of the same user may look into it (ptrace(2),

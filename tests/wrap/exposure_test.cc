@@ -104,6 +104,24 @@ TEST_CASE("the policy must not be written") {
   CHECK(home.fault("project", kRead, kept).empty());
 }
 
+TEST_CASE("neither the profile nor the log of errors may be written") {
+  const Home home;
+  home.write("project/own.profile", "");
+  Kept kept;
+  kept.profile = home.path("project/own.profile");
+  CHECK(has(home.fault("project", kWrite, kept), "could write its own profile"));
+  CHECK(has(home.fault("project/own.profile", kWrite, kept), "--profile"));
+  CHECK(home.fault("project", kRead, kept).empty());
+  fs::create_symlink(home.write(".state/own.profile", ""), home.path("project/link"));
+  kept.profile = home.path("project/link");
+  CHECK(has(home.fault("project", kWrite, kept), "could write its own profile"));
+  kept = {};
+  kept.stderr_log = home.path("project/logs/new");
+  CHECK(has(home.fault("project", kWrite, kept), "could write the log of its errors"));
+  CHECK(has(home.fault("project", kWrite, kept), "--stderr-log"));
+  CHECK(home.fault(".state", kWrite, kept).empty());
+}
+
 TEST_CASE("links: what they point to counts, and where they are") {
   const Home home;
   fs::create_symlink(home.path(".config"), home.path("elsewhere"));
