@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "confine/fd.h"
@@ -166,44 +167,68 @@ std::vector<std::string> interpreters_of(const std::string& line, const Invocati
   return found;
 }
 
-Result<Executed> resolve_executed(const std::string& path) {
-  return Executed{path, AEGIS_TRY(resolve_grant(path, kRun))};
+Result<Executed> resolve_executed(const std::string& path, const Writable& writable) {
+  ResolvedPath resolved = AEGIS_TRY(resolve_grant(path, kRun));
+  std::vector<std::string> planted = writable.links_of(resolved);
+  return Executed{path, std::move(resolved), std::move(planted)};
+}
+
+/// What `line`, the first of `script`, names. Whoever wrote the script chose it.
+std::vector<Executed> resolve_interpreters(const Executed& script,
+                                           const std::string& line,
+                                           const Invocation& invocation) {
+  std::vector<std::string> authors = script.planted;
+  if (invocation.writable.find(script.resolved.grant.path))
+    authors.push_back(script.resolved.grant.path);
+  std::vector<Executed> found;
+  for (const std::string& each : interpreters_of(line, invocation)) {
+    auto interpreter = resolve_executed(each, invocation.writable);
+    if (!interpreter) continue;
+    std::vector<std::string>& planted = interpreter->planted;
+    planted.insert(planted.begin(), authors.begin(), authors.end());
+    found.push_back(std::move(interpreter).value());
+  }
+  return found;
 }
 
 Result<std::vector<Executed>> follow_interpreters(const Invocation& invocation) {
   std::vector<Executed> executed;
-  executed.push_back(AEGIS_TRY(resolve_executed(invocation.program)));
+  executed.push_back(AEGIS_TRY(resolve_executed(invocation.program, invocation.writable)));
   while (executed.size() <= kMaxInterpreters) {
     const std::string line = read_first_line(executed.back().resolved.grant.path);
-    const std::size_t before = executed.size();
-    for (const std::string& each : interpreters_of(line, invocation)) {
-      auto interpreter = resolve_executed(each);
-      if (interpreter) executed.push_back(std::move(interpreter).value());
-    }
-    if (executed.size() == before) break;
+    std::vector<Executed> more = resolve_interpreters(executed.back(), line, invocation);
+    if (more.empty()) break;
+    executed.insert(
+        executed.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }
   return executed;
+}
+
+/// By the name of the file that it leads to.
+Runtime trusted_runtime(const Executed& executed) {
+  const Runtime runtime = runtime_of(name_of(executed.resolved.grant.path));
+  if (executed.planted.empty()) return runtime;
+  if (runtime == Runtime::npx) return Runtime::node;
+  return runtime == Runtime::uv ? Runtime::python : runtime;
 }
 
 /// The command's own name counts first: npx is a script of node's, and a shim of a version manager
 /// is a script of the shell's.
 Runtime find_runtime(const Invocation& invocation, const std::vector<Executed>& executed) {
-  std::vector<std::string_view> names = {name_of(invocation.argv.front()),
-                                         name_of(invocation.program)};
+  std::vector<Runtime> runtimes = {runtime_of(name_of(invocation.argv.front())),
+                                   runtime_of(name_of(invocation.program))};
   for (const Executed& each : executed)
-    names.push_back(name_of(each.resolved.grant.path));
-  for (const std::string_view name : names) {
-    const Runtime runtime = runtime_of(name);
-    if (runtime != Runtime::other) return runtime;
-  }
-  return Runtime::other;
+    runtimes.push_back(trusted_runtime(each));
+  const auto first = std::find_if(
+      runtimes.begin(), runtimes.end(), [](Runtime each) { return each != Runtime::other; });
+  return first == runtimes.end() ? Runtime::other : *first;
 }
 
 /// As node finds it: `node server` may mean server.js.
 std::optional<Executed> resolve_script(const Invocation& invocation, const std::string& word) {
   const std::string path = word.front() == '/' ? word : invocation.working_directory + "/" + word;
   for (const std::string_view ending : {"", ".js"}) {
-    auto resolved = resolve_executed(path + std::string(ending));
+    auto resolved = resolve_executed(path + std::string(ending), invocation.writable);
     if (resolved) return std::move(resolved).value();
   }
   return std::nullopt;  // the interpreter says so, better than we could
@@ -254,7 +279,7 @@ Result<Command> inspect_command(const Invocation& invocation) {
   command.runtime = find_runtime(invocation, command.executed);
   command.script = find_script(invocation, command);
   if (command.runtime == Runtime::node && command.script &&
-      runtime_of(name_of(command.script->resolved.grant.path)) == Runtime::npx) {
+      trusted_runtime(*command.script) == Runtime::npx) {
     command.runtime = Runtime::npx;  // `node …/npx-cli.js`
   }
   return command;

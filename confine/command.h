@@ -13,6 +13,7 @@
 #include "confine/grants.h"
 #include "confine/result.h"
 #include "confine/tier.h"
+#include "confine/writable.h"
 
 namespace aegis::confine {
 
@@ -25,6 +26,7 @@ struct Invocation {
   std::string working_directory;  // absolute: where the program will start
   std::vector<std::string> environment;  // "NAME=value"
   Network network = Network::none;
+  Writable writable = {};  // by this program, or by one that ran before
 };
 /// Of several of one name the first, as getenv(3) does.
 std::optional<std::string_view> find_variable(const std::vector<std::string>& environment,
@@ -44,9 +46,14 @@ Runtime runtime_of(std::string_view program_name);
 struct Executed {
   std::string found;  // absolute, as it was named or found in PATH
   ResolvedPath resolved;
+  /// Where a program could have put what led here: links on the way, and files whose #! lines name
+  /// it. Empty when the user alone did.
+  std::vector<std::string> planted = {};
 };
 
 struct Command {
+  /// npx and uv only by the user's word, because their profiles bring caches that can be written:
+  /// what a planted link or #! line makes of the command is node or python at most.
   Runtime runtime = Runtime::other;
   std::vector<Executed> executed;       // the program, the interpreter that it names, and so on
   std::optional<Executed> script = {};  // of node or python; nothing when there is none to see

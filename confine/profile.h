@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "confine/admission.h"
 #include "confine/command.h"
 #include "confine/grants.h"
 #include "confine/result.h"
@@ -62,7 +63,7 @@ std::optional<std::string_view> builtin_profile_text(std::string_view name);
 std::string_view pick_profile(Runtime runtime);
 
 struct Expanded {
-  PathGrants paths;
+  std::vector<Candidate> candidates;     // admit() decides
   std::vector<std::string> environment;  // "NAME=value", sorted, each name once
 };
 /// `command` is what inspect_command made of `invocation`. A path that is not there and must be is
@@ -70,6 +71,10 @@ struct Expanded {
 Result<Expanded> expand(const Profile& profile,
                         const Invocation& invocation,
                         const Command& command);
+
+/// The paths that `profile` lets a program write by their own names, and those that npx and uvx
+/// keep, whatever runs now: a program of theirs may have written there before.
+std::vector<std::string> written_paths(const Profile& profile, const Invocation& invocation);
 
 /// "A", "npm_config_cache", "_x1": what can name a variable.
 bool is_variable_name(std::string_view name);

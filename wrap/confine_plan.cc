@@ -5,12 +5,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
 
 #include <climits>
 
+#include "confine/admission.h"
 #include "confine/command.h"
 #include "wrap/places.h"
 #include "wrap/read_file.h"
@@ -19,10 +21,10 @@
 namespace aegis::wrap {
 namespace {
 
+using confine::Candidate;
 using confine::Command;
 using confine::Error;
 using confine::Invocation;
-using confine::PathGrants;
 using confine::Profile;
 using confine::refusal;
 using confine::ResolvedPath;
@@ -79,13 +81,19 @@ void find_home(Invocation& invocation) {
     invocation.real_home = home->grant.path;
 }
 
+/// Where the program is started from. One that is gone matters to nobody who has said where it is
+/// to start.
+Result<std::string> starting_folder(const ConfineRequest& request) {
+  auto found = own_folder();
+  const bool is_needed = !request.workspace || request.workspace->rfind('/', 0) != 0;
+  if (!found && !is_needed) return std::string("/");
+  return found;
+}
+
 Result<Invocation> describe_invocation(const ConfineRequest& request,
                                        const std::vector<std::string>& argv,
                                        const std::vector<std::string>& environment) {
-  auto found = own_folder();
-  // One that is gone matters to nobody who has said where the program starts.
-  const bool is_needed = !request.workspace || request.workspace->rfind('/', 0) != 0;
-  const std::string here = !found && !is_needed ? "/" : AEGIS_TRY(std::move(found));
+  const std::string here = AEGIS_TRY(starting_folder(request));
   Invocation invocation{.argv = argv,
                         .program = AEGIS_TRY(find_program(argv.front())),
                         .home = {},
@@ -104,8 +112,52 @@ Result<Invocation> describe_invocation(const ConfineRequest& request,
   return invocation;
 }
 
-Result<Profile> find_profile(const ConfineRequest& request, const Command& command) {
-  const std::string name = request.profile.value_or(std::string(pick_profile(command.runtime)));
+Candidate ask(ResolvedPath resolved, std::string_view flag, const std::string& written) {
+  return {std::move(resolved),
+          std::string(flag).append(" ").append(written),
+          std::string(flag),
+          Candidate::Otherwise::refuse,
+          Candidate::Kind::asked,
+          {}};
+}
+
+Result<std::vector<Candidate>> resolve_flags(const ConfineRequest& request) {
+  struct Row {
+    std::string_view flag;
+    const std::vector<std::string>& asked;
+    Rights rights;
+  };
+  const Row rows[] = {{"--allow-read", request.read, kRead},
+                      {"--allow-write", request.write, kWrite},
+                      {"--allow-exec", request.execute, kExecute}};
+  std::vector<Candidate> candidates;
+  for (const Row& row : rows) {
+    for (const std::string& path : row.asked)
+      candidates.push_back(
+          ask(AEGIS_TRY(resolve_flag(row.flag, path, row.rights)), row.flag, path));
+  }
+  if (request.workspace) {
+    candidates.push_back(
+        ask(AEGIS_TRY(resolve_workspace(*request.workspace)), "--workspace", *request.workspace));
+  }
+  return candidates;
+}
+
+/// Everything that a program of this user's may write now, or could before.
+confine::Writable find_writable(const std::vector<Candidate>& flags,
+                                const Profile& profile,
+                                const Invocation& invocation) {
+  confine::Writable writable;
+  for (const Candidate& each : flags) {
+    if (each.resolved.grant.rights.may_write) writable.add(each.resolved.grant);
+  }
+  for (const std::string& path : confine::written_paths(profile, invocation)) {
+    if (const auto resolved = confine::resolve_grant(path, kWrite)) writable.add(resolved->grant);
+  }
+  return writable;
+}
+
+Result<Profile> read_profile(const std::string& name) {
   if (const auto text = confine::builtin_profile_text(name))
     return confine::parse_profile(name, *text);
   constexpr std::string_view kDoing = "read the profile";
@@ -116,51 +168,55 @@ Result<Profile> find_profile(const ConfineRequest& request, const Command& comma
 }
 
 struct Started {
-  const Invocation& invocation;
-  const Command& command;
+  Invocation invocation;
+  Command command;
+  Profile profile;
+  std::vector<Candidate> flags;
 };
 
+/// The profile that was named says what may be written, and that what a command is taken for; which
+/// then picks the profile if none was named.
+Result<Started> look_at(const ConfineRequest& request,
+                        const std::vector<std::string>& argv,
+                        const std::vector<std::string>& environment) {
+  Started started{AEGIS_TRY(describe_invocation(request, argv, environment)), {}, {}, {}};
+  started.flags = AEGIS_TRY(resolve_flags(request));
+  if (request.profile) started.profile = AEGIS_TRY(read_profile(*request.profile));
+  started.invocation.writable = find_writable(started.flags, started.profile, started.invocation);
+  started.command = AEGIS_TRY(confine::inspect_command(started.invocation));
+  if (request.profile) return started;
+  started.profile = AEGIS_TRY(read_profile(std::string(pick_profile(started.command.runtime))));
+  return started;
+}
+
 /// What profile system grants, when it is asked for.
-Result<void> add_exec_support(const ConfineRequest& request,
-                              const Started& started,
-                              PathGrants& paths) {
-  if (request.exec_support != ConfineRequest::ExecSupport::system) return {};
-  constexpr std::string_view kName = "system";
-  const std::string_view text = confine::builtin_profile_text(kName).value_or(std::string_view());
-  const Profile system = AEGIS_TRY(confine::parse_profile(kName, text));
-  const confine::Expanded expanded =
-      AEGIS_TRY(confine::expand(system, started.invocation, started.command));
-  for (const confine::PathGrant& each : expanded.paths.paths)
-    paths.add({each, {}});
-  paths.add_links(expanded.paths.links);
-  return {};
+Result<std::vector<Candidate>> exec_support(const ConfineRequest& request, const Started& started) {
+  if (request.exec_support != ConfineRequest::ExecSupport::system) return std::vector<Candidate>();
+  const Profile system = AEGIS_TRY(read_profile("system"));
+  return AEGIS_TRY(confine::expand(system, started.invocation, started.command)).candidates;
 }
 
-Result<void> add_asked_for(const ConfineRequest& request, PathGrants& paths) {
-  struct Row {
-    std::string_view flag;
-    const std::vector<std::string>& asked;
-    Rights rights;
-  };
-  const Row rows[] = {{"--allow-read", request.read, kRead},
-                      {"--allow-write", request.write, kWrite},
-                      {"--allow-exec", request.execute, kExecute}};
-  for (const Row& row : rows) {
-    for (const std::string& path : row.asked)
-      paths.add(AEGIS_TRY(resolve_flag(row.flag, path, row.rights)));
-  }
-  if (request.workspace) paths.add(AEGIS_TRY(resolve_workspace(*request.workspace)));
-  return {};
-}
-
-void add_host_files(const ConfineRequest& request, PathGrants& paths) {
+std::vector<Candidate> host_files(const ConfineRequest& request) {
+  std::vector<Candidate> candidates;
   for (const HostFile& each : kHostFiles) {
     const bool is_needed = request.tier == confine::Tier::landlock ||
                            (each.is_for_names && request.network == confine::Network::unconfined);
     if (!is_needed) continue;
     auto resolved = confine::resolve_grant(each.path, kRead);
-    if (resolved) paths.add(std::move(resolved).value());  // without it a name is not found
+    if (!resolved) continue;  // without it a name is not found
+    candidates.push_back({std::move(resolved).value(),
+                          "the host's own",
+                          "--allow-read",
+                          Candidate::Otherwise::leave_out,
+                          Candidate::Kind::asked,
+                          {}});
   }
+  return candidates;
+}
+
+void append(std::vector<Candidate> more, std::vector<Candidate>& candidates) {
+  candidates.insert(
+      candidates.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
 std::vector<std::string> complete_environment(const ConfineRequest& request,
@@ -188,7 +244,7 @@ std::vector<std::string> complete_environment(const ConfineRequest& request,
 }
 
 /// The home as it is really named, and the links on its way for the private root to repeat.
-std::string take_home(const Invocation& invocation, PathGrants& paths) {
+std::string take_home(const Invocation& invocation, confine::PathGrants& paths) {
   if (invocation.real_home.empty()) return invocation.home;
   if (invocation.real_home != invocation.home) {
     auto resolved = confine::resolve_grant(invocation.home, kRead);
@@ -205,23 +261,27 @@ Result<ConfinePlan> plan_confinement(const ConfineRequest& request,
   if (request.tier == confine::Tier::landlock && request.network == confine::Network::granted) {
     return Error{"--allow-net: a network grant needs tier full"};
   }
-  const Invocation invocation = AEGIS_TRY(describe_invocation(request, argv, environment));
-  const Command command = AEGIS_TRY(confine::inspect_command(invocation));
-  ConfinePlan plan{{}, AEGIS_TRY(find_profile(request, command)), request.net};
-  confine::Expanded expanded = AEGIS_TRY(confine::expand(plan.profile, invocation, command));
-  PathGrants& paths = expanded.paths;
-  AEGIS_TRY(add_exec_support(request, {invocation, command}, paths));
-  AEGIS_TRY(add_asked_for(request, paths));
-  add_host_files(request, paths);
+  Started started = AEGIS_TRY(look_at(request, argv, environment));
+  const Invocation& invocation = started.invocation;
+  confine::Expanded expanded =
+      AEGIS_TRY(confine::expand(started.profile, invocation, started.command));
+  std::vector<Candidate>& candidates = expanded.candidates;
+  append(AEGIS_TRY(exec_support(request, started)), candidates);
+  append(std::move(started.flags), candidates);
+  append(host_files(request), candidates);
+  confine::Admitted admitted =
+      AEGIS_TRY(confine::admit(std::move(candidates), invocation.writable));
 
+  ConfinePlan plan{{}, std::move(started.profile), request.net};
+  plan.left_out = std::move(admitted.left_out);
   confine::Spec& spec = plan.spec;
   spec.tier = request.tier;
   spec.argv = argv;
   spec.program = invocation.program;
   spec.environment = complete_environment(request, invocation, expanded.environment);
   spec.working_directory = invocation.working_directory;
-  spec.home = take_home(invocation, paths);
-  spec.paths = std::move(paths);
+  spec.home = take_home(invocation, admitted.paths);
+  spec.paths = std::move(admitted.paths);
   spec.network = request.network;
   spec.bounds = request.bounds;
   if (request.workspace) plan.workspace = invocation.working_directory;
@@ -231,15 +291,11 @@ Result<ConfinePlan> plan_confinement(const ConfineRequest& request,
 Result<std::string> shown_profile(const ConfineRequest& request,
                                   const std::vector<std::string>& argv,
                                   const std::vector<std::string>& environment) {
-  Command command;
-  if (!request.profile) {
-    if (argv.empty()) {
-      return Error{"--show-profile: which one? Name it with --profile, or give the command"};
-    }
-    const Invocation invocation = AEGIS_TRY(describe_invocation(request, argv, environment));
-    command = AEGIS_TRY(confine::inspect_command(invocation));
+  if (request.profile) return AEGIS_TRY(read_profile(*request.profile)).text;
+  if (argv.empty()) {
+    return Error{"--show-profile: which one? Name it with --profile, or give the command"};
   }
-  return AEGIS_TRY(find_profile(request, command)).text;
+  return AEGIS_TRY(look_at(request, argv, environment)).profile.text;
 }
 
 std::vector<std::string> own_environment() {

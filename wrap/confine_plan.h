@@ -20,6 +20,8 @@ struct ConfinePlan {
   confine::Profile profile;            // the digest of its text goes on the record
   std::vector<confine::NetGrant> net;  // with Network::granted
   std::string workspace = {};          // resolved; empty when there is none
+  /// What was not granted, because the program could have made it up: a sentence each.
+  std::vector<std::string> left_out = {};
 };
 
 /// `request.tier` is the one that will be enforced. `environment` is the caller's, "NAME=value".

@@ -139,6 +139,8 @@ Result<Confinement> Confinement::prepare(ConfineRequest request,
   auto prepared = confine::Prepared::make(std::move(plan.spec));
   if (!prepared) return Error{confine::describe(prepared.error()) + remedies(request.tier), 0};
   made.prepared_ = std::make_unique<confine::Prepared>(std::move(prepared).value());
+  for (const std::string& sentence : plan.left_out)
+    log("confine: " + sentence);
   for (const std::string& shortfall : made.prepared_->shortfalls())
     log("confine: " + shortfall);
   return made;

@@ -4,6 +4,7 @@
 the attacker does not want."""
 
 import os
+import shutil
 import socket
 import unittest
 
@@ -14,6 +15,12 @@ from probes_test import ProbeCase, groups
 # see nothing of it is looked at as well.
 HARMLESS = {"inet_stream", "inet_datagram", "inet_nonblocking", "inet_high_bit", "inet6_stream", "inet6_datagram",
             "send_udp", "listen_unbound", "bind_port"}
+
+
+def loaded_library(part):
+    """The path of a shared library that this program has mapped."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        return next(line.split()[-1] for line in maps if part in line)
 
 
 class Granted(ProbeCase):
@@ -66,6 +73,29 @@ class Paths(ProbeCase):
             self.assertEqual([line for line in run.stdout.splitlines() if line not in ("own", "readable", "home")],
                              ["as it was"], run.stderr)
             lab.count(f"refused in tier {tier}")
+
+    @unittest.skipUnless(os.access("/usr/bin/node", os.X_OK), "there is no /usr/bin/node")
+    def test_a_project_in_the_workspace_has_no_edge(self):
+        """What it moves out of itself moves, and what it has compiled can be mapped."""
+        for laboratory in lab.labs():
+            for tier in lab.TIERS:
+                self.need_tier(laboratory, tier)
+                laboratory.settle()
+                project = os.path.join(laboratory.own, "project")
+                os.mkdir(project)
+                with open(os.path.join(project, "package.json"), "w", encoding="utf-8") as file:
+                    file.write("{}")
+                shutil.copy(loaded_library("libc.so"), project + "/a.node")
+                with open(os.path.join(project, "server.js"), "w", encoding="utf-8") as file:
+                    file.write("const fs = require('fs'); fs.writeFileSync('project/a', '');"
+                               "fs.renameSync('project/a', 'b'); fs.renameSync('b', 'project/c');"
+                               "try { process.dlopen({exports: {}}, './project/a.node') }"
+                               "catch (error) { console.log(error.message) }")
+                laboratory.hand_over()
+                run = laboratory.run([*laboratory.confine(tier), "/usr/bin/node", "project/server.js"])
+                self.assertEqual(run.status, 0, run.stderr)
+                self.assertIn("did not self-register", run.stdout)
+                lab.count(f"work in tier {tier}")
 
     def test_a_grant_that_is_not_there_starts_nothing(self):
         for laboratory, tier in self.usable():

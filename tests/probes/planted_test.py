@@ -110,6 +110,53 @@ class Planted(ProbeCase):
                 os.symlink(os.path.join(laboratory.home, ".ssh", "a.js"), script)
                 self.check_secret(laboratory.run([*laboratory.confine(tier), "/usr/bin/node", script]))
 
+    def test_a_workspace_that_became_a_link(self):
+        """In a folder that may be written the workspace is moved aside, and a link takes its name."""
+        for laboratory, tier in lab.labs_and_tiers():
+            with self.prepared(laboratory, tier):
+                os.symlink(os.path.dirname(self.secret(laboratory)), os.path.join(laboratory.own, "ws"))
+                run = laboratory.run([laboratory.aegis, "confine", "--tier", tier, "--allow-write", laboratory.own,
+                                      "--workspace", laboratory.own + "/ws", "--", "sh", "-c", "echo it ran; cat id*"])
+                self.check_secret(run)
+
+    def test_a_tool_that_became_a_package_runner(self):
+        """What keeps a cache is given that to write; only the user's own word makes a command such a one."""
+        for laboratory, tier in lab.labs_and_tiers():
+            with self.prepared(laboratory, tier):
+                cache = os.path.join(laboratory.home, ".cache", "uv")
+                os.makedirs(cache, exist_ok=True)
+                runner = os.path.join(laboratory.readable, "uvx")
+                with open(runner, "w", encoding="utf-8") as file:
+                    file.write(f"#!/bin/sh\necho it ran\necho poison >{cache}/planted\n")
+                os.chmod(runner, 0o755)
+                os.symlink(runner, os.path.join(laboratory.own, "linked"))
+                named = self.write(laboratory, "named", f"#!{runner}\n")
+                os.chmod(named, 0o755)
+                for tool in ("linked", "named"):
+                    self.check_secret(laboratory.run([*laboratory.confine(tier, "--allow-exec", laboratory.readable),
+                                                      os.path.join(laboratory.own, tool)]))
+                    self.assertFalse(os.path.exists(cache + "/planted"), f"{tool} wrote where uvx runs things from")
+
+    @needs_node
+    def test_a_link_within_the_workspace_still_works(self):
+        for laboratory, tier in lab.labs_and_tiers():
+            with self.prepared(laboratory, tier):
+                self.write(laboratory, "deps/x/index.js", "console.log('it ran')")
+                os.symlink("deps", os.path.join(laboratory.own, "node_modules"))
+                script = self.write(laboratory, "server.js", "require('x')")
+                run = laboratory.run([*laboratory.confine(tier), "/usr/bin/node", script])
+                self.assertEqual((run.status, run.stdout), (0, "it ran\n"), run.stderr)
+
+    def test_a_virtual_environment_of_the_systems_still_works(self):
+        for laboratory, tier in lab.labs_and_tiers():
+            with self.prepared(laboratory, tier):
+                made = laboratory.run(["/usr/bin/python3", "-m", "venv", "--without-pip", "venv"])
+                self.assertEqual(made.status, 0, made.stderr)
+                python = os.path.join(laboratory.own, "venv/bin/python")
+                run = laboratory.run([*laboratory.confine(tier), python, "-c", "import sys; print(sys.prefix)"])
+                self.assertEqual((run.status, run.stdout), (0, laboratory.own + "/venv\n"), run.stderr)
+                self.assertNotIn("not granted", run.stderr)
+
     def test_a_profile_that_may_be_written(self):
         for laboratory, tier in self.usable():
             with self.prepared(laboratory, tier):

@@ -181,6 +181,54 @@ TEST_CASE("the workspace can be written, is where the program starts, and holds 
   }));
 }
 
+TEST_CASE("what an earlier run may have left in a writable folder widens nothing") {
+  const Home home;
+  home.program("bin/node", "");
+  fs::create_directories(home.path("ws"));
+  fs::create_directories(home.path(".ssh"));
+  home.write("ws/s.js", "");
+  fs::create_symlink(home.path(".ssh"), home.path("ws/node_modules"));
+  ConfineRequest request;
+  request.workspace = home.path("ws");
+  const ConfinePlan plan = planned(request, {home.path("bin/node"), "s.js"});
+  CHECK_FALSE(is_granted(plan, home.path(".ssh")));
+  REQUIRE(plan.left_out.size() == 1);
+  CHECK(has(plan.left_out[0], home.path(".ssh") + " is not granted"));
+  CHECK(has(plan.left_out[0], "--allow-exec " + home.path(".ssh")));
+
+  const std::string link = home.path("ws/node_modules");
+  for (auto flag : {&ConfineRequest::read, &ConfineRequest::write, &ConfineRequest::execute}) {
+    ConfineRequest asked = request;
+    (asked.*flag).push_back(link);
+    CHECK(has(refused(asked), " " + link + ": " + home.path(".ssh") + " is not granted: " + link));
+    // The same by its own name is the user's word, and then the link may lead there.
+    (asked.*flag).insert((asked.*flag).begin(), home.path(".ssh"));
+    CHECK(is_granted(planned(asked, {"true"}), home.path(".ssh/x")));
+  }
+}
+
+TEST_CASE("a workspace that was replaced by a link in a writable folder is refused") {
+  const Home home;
+  fs::create_directories(home.path("all"));
+  fs::create_directories(home.path(".ssh"));
+  fs::create_symlink(home.path(".ssh"), home.path("all/ws"));
+  ConfineRequest request;
+  request.workspace = home.path("all/ws");
+  request.write = {home.path("all")};
+  CHECK(has(refused(request), "--workspace " + home.path("all/ws") + ": " + home.path(".ssh")));
+}
+
+TEST_CASE("what a profile of the user's lets be written counts as writable") {
+  const Home home;
+  fs::create_directories(home.path("data"));
+  fs::create_directories(home.path(".ssh"));
+  fs::create_symlink(home.path(".ssh"), home.path("data/link"));
+  ConfineRequest request;
+  request.profile = home.write("own.profile", "exec? /usr\nexec? /bin\nwrite ~/data\n");
+  request.read = {home.path("data/link")};
+  CHECK(has(refused(request), home.path(".ssh") + " is not granted"));
+}
+
 TEST_CASE("variables: asked for, set, and those that a tier decides") {
   ConfineRequest request;
   request.variables = {{"EXTRA"}, {"UNSET"}, {"PATH", "/only"}, {"NEW", "x=y"}, {"TMPDIR", "/t"}};
