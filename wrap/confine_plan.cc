@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <iterator>
 #include <map>
@@ -46,6 +47,17 @@ constexpr HostFile kHostFiles[] = {{"/etc/passwd", false},
                                    {"/etc/hosts", true},
                                    {"/etc/resolv.conf", true},
                                    {"/etc/nsswitch.conf", true}};
+/// Where Landlock alone keeps the home back, git sees by access(2) that its files are there, is
+/// refused when it opens them, and ends (git 2.39, config.c and dir.c). So it is told of others.
+constexpr std::pair<std::string_view, std::string_view> kGitVariables[] = {
+    {"GIT_CONFIG_GLOBAL", "/dev/null"},
+    {"GIT_CONFIG_COUNT", "2"},
+    {"GIT_CONFIG_KEY_0", "core.excludesFile"},
+    {"GIT_CONFIG_VALUE_0", "/dev/null"},
+    {"GIT_CONFIG_KEY_1", "core.attributesFile"},
+    {"GIT_CONFIG_VALUE_1", "/dev/null"}};
+/// Below the home; whoever grants one of them has git read it.
+constexpr std::string_view kGitFiles[] = {"/.gitconfig", "/.config/git"};
 /// Where a program cannot start: the host's own, which are never granted.
 constexpr std::string_view kNoStart[] = {"/proc", "/dev", "/sys"};
 
@@ -219,9 +231,19 @@ void append(std::vector<Candidate> more, std::vector<Candidate>& candidates) {
       candidates.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
+bool must_spare_git(const ConfineRequest& request,
+                    const Invocation& invocation,
+                    const confine::PathGrants& paths) {
+  return request.tier == confine::Tier::landlock &&
+         std::none_of(std::begin(kGitFiles), std::end(kGitFiles), [&](std::string_view file) {
+           return paths.find(invocation.real_home + std::string(file)) != nullptr;
+         });
+}
+
 std::vector<std::string> complete_environment(const ConfineRequest& request,
                                               const Invocation& invocation,
-                                              const std::vector<std::string>& from_profile) {
+                                              const std::vector<std::string>& from_profile,
+                                              const confine::PathGrants& paths) {
   std::map<std::string, std::string> variables;
   for (const std::string& each : from_profile) {
     const std::size_t equals = each.find('=');
@@ -229,6 +251,8 @@ std::vector<std::string> complete_environment(const ConfineRequest& request,
   }
   // The caller's is not in the private root.
   if (request.tier == confine::Tier::full) variables.insert_or_assign("TMPDIR", "/tmp");
+  if (must_spare_git(request, invocation, paths))
+    variables.insert(std::begin(kGitVariables), std::end(kGitVariables));
   for (const ConfineRequest::Variable& each : request.variables) {
     if (each.value) {
       variables.insert_or_assign(each.name, *each.value);
@@ -278,7 +302,8 @@ Result<ConfinePlan> plan_confinement(const ConfineRequest& request,
   spec.tier = request.tier;
   spec.argv = argv;
   spec.program = invocation.program;
-  spec.environment = complete_environment(request, invocation, expanded.environment);
+  spec.environment =
+      complete_environment(request, invocation, expanded.environment, admitted.paths);
   spec.working_directory = invocation.working_directory;
   spec.home = take_home(invocation, admitted.paths);
   spec.paths = std::move(admitted.paths);

@@ -16,6 +16,9 @@ read? /etc/ld.so.cache
 read? /etc/localtime
 read? /etc/timezone
 
+# git ends when it may not read the system's configuration (EACCES, tier landlock), though not when there is none.
+read? /etc/gitconfig
+
 # Certificates to trust, where Debian, Fedora, Arch and Alpine have them. Not /etc/ssl as a whole: it holds keys too.
 read? /etc/ssl/openssl.cnf
 read? /etc/ssl/certs

@@ -229,6 +229,20 @@ TEST_CASE("what a profile of the user's lets be written counts as writable") {
   CHECK(has(refused(request), home.path(".ssh") + " is not granted"));
 }
 
+TEST_CASE("git is told of other files where it would be refused its own") {
+  const Home home;
+  constexpr std::string_view kVariable = "GIT_CONFIG_GLOBAL=/dev/null";
+  ConfineRequest request;
+  CHECK_FALSE(has_variable(planned(request, {"true"}), kVariable));
+  request.tier = Tier::landlock;
+  CHECK(has_variable(planned(request, {"true"}), kVariable));
+  request.variables = {{"GIT_CONFIG_GLOBAL", "/mine"}};
+  CHECK(has_variable(planned(request, {"true"}), "GIT_CONFIG_GLOBAL=/mine"));
+  request.variables.clear();
+  request.read = {home.write(".gitconfig", "")};
+  CHECK_FALSE(has_variable(planned(request, {"true"}), kVariable));
+}
+
 TEST_CASE("variables: asked for, set, and those that a tier decides") {
   ConfineRequest request;
   request.variables = {{"EXTRA"}, {"UNSET"}, {"PATH", "/only"}, {"NEW", "x=y"}, {"TMPDIR", "/t"}};
