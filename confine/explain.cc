@@ -141,23 +141,34 @@ class Explainer {
            std::end(kSharedAtHome);
   }
 
-  void take(const Wish& wish) {
-    if (is_in_any(wish.path, kOwn) || is_in_any(wish.written, kOwn)) return;
+  /// Whether there is nothing to be said of it: it is had, or never to be had.
+  [[nodiscard]] bool is_settled(const Wish& wish) const {
+    if (is_in_any(wish.path, kOwn) || is_in_any(wish.written, kOwn)) return true;
     // Nothing but reading can be granted there (grants.h).
-    if (wish.need > Need::read && is_within(wish.path, "/sys")) return;
-    if (wish.kind == Kind::other || (is_allowed(wish.path, wish.need) && is_named(wish))) return;
+    if (wish.need > Need::read && is_within(wish.path, "/sys")) return true;
+    return wish.kind == Kind::other || (is_allowed(wish.path, wish.need) && is_named(wish));
+  }
+  [[nodiscard]] bool is_secret(const Wish& wish) const {
+    return is_hidden(wish.path) || is_sensitive(wish.path) || is_sensitive(wish.written);
+  }
+
+  void take(const Wish& wish) {
+    if (is_settled(wish)) return;
     if (wish.need == Need::look) {
       looks_.push_back(&wish);
-    } else if (is_hidden(wish.path) || is_sensitive(wish.path) || is_sensitive(wish.written)) {
+    } else if (is_secret(wish)) {
       explanation_.secrets.insert(wish.written);
     } else {
       wanted_.push_back(&wish);
-      if (is_allowed(wish.path, wish.need)) return;  // only its name is missing
-      if (wish.need == Need::write) {
-        take_written(wish);
-      } else {
-        take_read(wish);
-      }
+      if (!is_allowed(wish.path, wish.need)) take_target(wish);  // else only its name is missing
+    }
+  }
+
+  void take_target(const Wish& wish) {
+    if (wish.need == Need::write) {
+      take_written(wish);
+    } else {
+      take_read(wish);
     }
   }
 

@@ -47,22 +47,26 @@ int lay_over(int root, const char* source, int host, const char* path) noexcept 
   return attach(tree.get(), place.get());
 }
 
+/// The sandbox's own, and its /dev for reading.
+int lay_own(int root, int host) noexcept {
+  for (const char* path : kOwn) {
+    const Fd source(open_exactly(root, path));
+    if (!source.is_open()) return errno;
+    Fd tree;
+    if (const int code = copy_tree(source.get(), 0, tree)) return code;
+    if (const int code = attach_at(tree.get(), host, path)) return code;
+  }
+  const Fd devices(open_exactly(host, "dev"));
+  return devices.is_open() ? add_attributes(devices.get(), MOUNT_ATTR_RDONLY) : errno;
+}
+
 }  // namespace
 
 SetUp RootPlan::show_host(int root, int host) const noexcept {
   constexpr mode_t kFolderMode = 0755;
-  if (::mkdirat(root, kPlace, kFolderMode) != 0) return failed(Stage::host_view, errno);
-  if (const int code = attach_at(host, root, kPlace)) return failed(Stage::host_view, code);
-  for (const char* path : kOwn) {
-    const Fd source(open_exactly(root, path));
-    if (!source.is_open()) return failed(Stage::host_view, errno);
-    Fd tree;
-    int code = copy_tree(source.get(), 0, tree);
-    if (code == 0) code = attach_at(tree.get(), host, path);
-    if (code != 0) return failed(Stage::host_view, code);
-  }
-  const Fd devices(open_exactly(host, "dev"));
-  int code = devices.is_open() ? add_attributes(devices.get(), MOUNT_ATTR_RDONLY) : errno;
+  int code = ::mkdirat(root, kPlace, kFolderMode) == 0 ? 0 : errno;
+  if (code == 0) code = attach_at(host, root, kPlace);
+  if (code == 0) code = lay_own(root, host);
   for (const char* path : kNobodys) {
     if (code == 0) code = lay_over(root, kEmptyFolder, host, path);
   }

@@ -88,6 +88,18 @@ constexpr std::array<Comparison, 2> kMapsCode{
      {3, Comparison::Test::low_bits, 0, MAP_ANONYMOUS}}};
 constexpr std::array<Comparison, 1> kIsUnix{{{0, Comparison::Test::low_bits, AF_UNIX}}};
 
+Result<void> show_calls(FilterBuilder& builder) {
+  int last = -1;
+  for (const TracedCall& each : kCalls) {
+    if (each.number == last) continue;  // its second file
+    last = each.number;
+    std::span<const Comparison> when;
+    if (each.act == Act::map) when = kMapsCode;
+    AEGIS_TRY(builder.trace(each.number, when));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::span<const TracedCall> traced_calls() {
@@ -96,14 +108,7 @@ std::span<const TracedCall> traced_calls() {
 
 Result<Filter> Filter::compile_tracing() {
   FilterBuilder builder = AEGIS_TRY(FilterBuilder::make(FilterBuilder::Otherwise::allow));
-  int last = -1;
-  for (const TracedCall& each : kCalls) {
-    if (each.number == last) continue;
-    last = each.number;
-    AEGIS_TRY(builder.trace(each.number,
-                            each.act == Act::map ? std::span<const Comparison>(kMapsCode)
-                                                 : std::span<const Comparison>()));
-  }
+  AEGIS_TRY(show_calls(builder));
   AEGIS_TRY(builder.refuse(SCMP_SYS(socket), EAFNOSUPPORT, kIsUnix));
   Filter filter;
   filter.program_ = AEGIS_TRY(builder.program());

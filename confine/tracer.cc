@@ -42,7 +42,15 @@ std::size_t read_memory(pid_t task, std::uint64_t address, char* into, std::size
   // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of another process
   iovec remote{reinterpret_cast<void*>(address), local.iov_len};
   const ssize_t got = ::process_vm_readv(task, &local, 1, &remote, 1, 0);
-  return got > 0 ? static_cast<std::size_t>(got) : 0;
+  if (got > 0) return static_cast<std::size_t>(got);
+  // A container's filter may refuse that call and not this one, which reads one word.
+  errno = 0;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): as above
+  const long word = ::ptrace(PTRACE_PEEKDATA, task, reinterpret_cast<void*>(address), nullptr);
+  if (errno != 0) return 0;
+  const std::size_t read = std::min(local.iov_len, sizeof word);
+  std::memcpy(into, &word, read);
+  return read;
 }
 
 std::string read_text(pid_t task, std::uint64_t address) {
@@ -101,6 +109,14 @@ std::optional<Found> find(const std::string& path, LastLink last) {
   return found;
 }
 
+/// Of what is not there itself; empty when its folder is not there either.
+std::string path_of_absent(const std::string& path) {
+  const auto folder = find(parent_of(path), LastLink::followed);
+  if (!folder || folder->kind != Kind::folder) return {};
+  const std::string above = folder->path == "/" ? "" : folder->path;
+  return above + "/" + std::string(name_of(path));
+}
+
 /// The first symbolic link on the way to `path`, into `wish`.
 void find_link(const std::string& path, Wish& wish) {
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
@@ -116,6 +132,45 @@ void find_link(const std::string& path, Wish& wish) {
     }
     if (end == std::string::npos) return;
   }
+}
+
+using Arguments = std::array<std::uint64_t, 6>;
+
+std::uint64_t argument(const Arguments& arguments, std::int8_t index) {
+  return index < 0 ? 0 : arguments.at(static_cast<unsigned char>(index));
+}
+
+/// The first number of a structure, such as the flags of openat2(2)'s; 0 when it cannot be read.
+std::uint64_t read_number(pid_t task, std::uint64_t address) {
+  std::array<char, sizeof(std::uint64_t)> bytes{};
+  if (read_memory(task, address, bytes.data(), bytes.size()) != bytes.size()) return 0;
+  std::uint64_t number = 0;
+  std::memcpy(&number, bytes.data(), bytes.size());
+  return number;
+}
+
+/// What a descriptor of the task is open on.
+std::string path_of_descriptor(pid_t task, std::uint64_t number) {
+  const int fd = static_cast<int>(number);
+  return read_link(of_task(task, fd == AT_FDCWD ? "cwd" : "fd/" + std::to_string(fd)));
+}
+
+/// The file that a call names, absolute; empty when it names none: a descriptor (AT_EMPTY_PATH), a
+/// pipe, a folder that is gone.
+std::string path_of(pid_t task, const TracedCall& call, const Arguments& arguments) {
+  std::string path;
+  if (call.act == Act::map) {
+    path = path_of_descriptor(task, argument(arguments, call.path));
+  } else {
+    path = read_text(task, argument(arguments, call.path));
+    if (path.empty()) return path;
+    if (path.front() != '/') {
+      const std::uint64_t cwd = static_cast<std::uint64_t>(AT_FDCWD);
+      const std::uint64_t folder = call.folder < 0 ? cwd : argument(arguments, call.folder);
+      path.insert(0, path_of_descriptor(task, folder) + "/");
+    }
+  }
+  return path.substr(0, 1) == "/" ? tidy(path) : std::string();
 }
 
 bool is_of_name(Act act) {
@@ -165,10 +220,16 @@ void Tracer::on_call(pid_t task) {
   const auto calls = calls_.find(static_cast<int>(info.seccomp.nr));
   if (calls == calls_.end()) return;
   std::vector<Named> named;
+  Arguments arguments{};
+  std::copy(std::begin(info.seccomp.args), std::end(info.seccomp.args), arguments.begin());
   for (const TracedCall& call : calls->second) {
-    std::array<std::uint64_t, 6> arguments{};
-    std::copy(std::begin(info.seccomp.args), std::end(info.seccomp.args), arguments.begin());
-    take(task, call, arguments.data(), named);
+    std::string path = path_of(task, call, arguments);
+    if (path.empty() || is_own(path)) continue;
+    const bool is_how = call.act == Act::open_how;
+    const std::uint64_t extra = argument(arguments, call.extra);
+    named.push_back({is_how ? Act::open : call.act,
+                     std::move(path),
+                     is_how ? read_number(task, extra) : extra});
   }
   if (!named.empty()) pending_[task] = std::move(named);
 }
@@ -199,8 +260,8 @@ void Tracer::on_exec(pid_t task) {
   }
   pending_.erase(task);
   const Fd maps(::open(of_task(task, "maps").c_str(), O_RDONLY | O_CLOEXEC));
-  if (!maps.is_open()) return;
-  std::array<char, 16384> text;  // a fresh program has a dozen lines
+  if (!maps.is_open()) return append_cut();  // a program that its user may run and not read
+  std::array<char, 16384> text;              // a fresh program has a dozen lines
   const ssize_t size = ::read(maps.get(), text.data(), text.size());
   std::string_view rest(text.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
   while (!rest.empty()) {
@@ -212,42 +273,6 @@ void Tracer::on_exec(pid_t task) {
     const Named named{Act::map, std::string(line.substr(path))};
     if (!is_own(named.path)) record(Need::execute, named);
   }
-}
-
-void Tracer::take(pid_t task,
-                  const TracedCall& call,
-                  Arguments arguments,
-                  std::vector<Named>& named) {
-  const auto argument = [arguments](std::int8_t index) {
-    return index < 0 ? 0 : arguments[static_cast<std::size_t>(index)];
-  };
-  const auto descriptor = [task](std::uint64_t number) {
-    const int fd = static_cast<int>(number);
-    return read_link(of_task(task, fd == AT_FDCWD ? "cwd" : "fd/" + std::to_string(fd)));
-  };
-  std::string path;
-  if (call.act == Act::map) {
-    path = descriptor(argument(call.path));
-  } else {
-    path = read_text(task, argument(call.path));
-    if (path.empty()) return;  // of a descriptor (AT_EMPTY_PATH), or nothing that can be read
-    if (path.front() != '/') {
-      const std::string folder =
-          call.folder < 0 ? read_link(of_task(task, "cwd")) : descriptor(argument(call.folder));
-      path.insert(0, folder + "/");
-    }
-  }
-  if (path.empty() || path.front() != '/') return;  // of a pipe, a socket, or a folder that is gone
-  path = tidy(path);
-  if (is_own(path)) return;
-  std::uint64_t extra = argument(call.extra);
-  if (call.act == Act::open_how) {
-    std::uint64_t flags = 0;  // struct open_how begins with them
-    const std::size_t size =
-        read_memory(task, extra, reinterpret_cast<char*>(&flags), sizeof flags);
-    extra = size == sizeof flags ? flags : 0;
-  }
-  named.push_back({call.act == Act::open_how ? Act::open : call.act, std::move(path), extra});
 }
 
 void Tracer::judge(const Named& named, int code) {
@@ -290,13 +315,16 @@ void Tracer::judge_open(const Named& named, int code) {
 }
 
 void Tracer::record(Need need, const Named& named) {
-  const bool is_name = is_of_name(named.act);
+  const Act act = is_of_name(named.act) ? named.act : Act::look;
   std::string key = named.path;
   key += static_cast<char>(need);
-  key += static_cast<char>(is_name ? named.act : Act::look);
-  if (is_cut_ || seen_.count(key) != 0) return;
-  seen_.insert(std::move(key));
+  key += static_cast<char>(act);
+  if (is_full_ || !seen_.insert(std::move(key)).second) return;
+  if (const auto wish = make_wish(need, named)) append(*wish);
+}
 
+std::optional<Wish> Tracer::make_wish(Need need, const Named& named) const {
+  const bool is_name = is_of_name(named.act);
   const bool is_link = is_name || named.act == Act::look_at_link;
   Wish wish{need, Kind::file, {}, named.path};
   if (auto found = find(named.path, is_link ? LastLink::itself : LastLink::followed)) {
@@ -304,34 +332,35 @@ void Tracer::record(Need need, const Named& named) {
     // To take a name away or to put another in its place is to write the folder that it is in.
     wish.kind = is_name && found->kind == Kind::folder ? Kind::file : found->kind;
   } else {
-    const auto folder = find(parent_of(named.path), LastLink::followed);
-    if (!folder || folder->kind != Kind::folder) return;
-    wish.path = (folder->path == "/" ? "" : folder->path) + "/";
-    wish.path += name_of(named.path);
+    wish.path = path_of_absent(named.path);
     wish.kind = named.act == Act::make_folder ? Kind::absent_folder : Kind::absent_file;
   }
-  if (is_own(wish.path)) return;
+  if (wish.path.empty() || is_own(wish.path)) return std::nullopt;
   // What ".." leads out of is not known from the text.
   if (wish.written.find("/..") != std::string::npos) wish.written = wish.path;
   if (wish.written != wish.path) find_link(wish.written, wish);
-  append(std::move(wish));
+  return wish;
 }
 
 /// It was looked for where the program finds nothing.
 void Tracer::record_hidden(const Named& named) {
-  if (is_cut_ || !seen_.insert(named.path).second) return;
+  if (is_full_ || !seen_.insert(named.path).second) return;
   append({Need::read, Kind::file, named.path, named.path});
 }
 
-void Tracer::append(Wish wish) {
+void Tracer::append(const Wish& wish) {
+  is_full_ = seen_.size() >= kMaxWishes || written_ >= kMaxWishBytes;
+  if (is_full_) return append_cut();
   std::string bytes;
-  is_cut_ = seen_.size() >= kMaxWishes || written_ >= kMaxWishBytes;
-  if (is_cut_) {
-    encode_cut(bytes);
-  } else {
-    encode_wish(wish, bytes);
-  }
+  encode_wish(wish, bytes);
   written_ += bytes.size();
+  static_cast<void>(!::write(wishes_, bytes.data(), bytes.size()));
+}
+
+void Tracer::append_cut() {
+  if (std::exchange(is_cut_, true)) return;
+  std::string bytes;
+  encode_cut(bytes);
   static_cast<void>(!::write(wishes_, bytes.data(), bytes.size()));
 }
 

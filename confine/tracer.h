@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -43,17 +44,17 @@ class Tracer {
     std::string path;  // absolute, as written
     std::uint64_t extra = 0;
   };
-  using Arguments = const std::uint64_t*;  // six
 
   void on_call(pid_t task);
   void on_return(pid_t task);
   void on_exec(pid_t task);
-  void take(pid_t task, const TracedCall& call, Arguments arguments, std::vector<Named>& named);
   void judge(const Named& named, int code);
   void judge_open(const Named& named, int code);
   void record(Wish::Need need, const Named& named);
   void record_hidden(const Named& named);
-  void append(Wish wish);
+  void append(const Wish& wish);
+  void append_cut();
+  [[nodiscard]] std::optional<Wish> make_wish(Wish::Need need, const Named& named) const;
   [[nodiscard]] bool is_own(const std::string& path) const;
   [[nodiscard]] bool is_hidden(std::string path) const;
 
@@ -64,7 +65,8 @@ class Tracer {
   std::unordered_set<std::string> hidden_;
   std::unordered_set<std::string> seen_;
   std::size_t written_ = 0;  // bytes
-  bool is_cut_ = false;
+  bool is_full_ = false;
+  bool is_cut_ = false;  // and that has been said
 };
 
 }  // namespace aegis::confine

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // A wish's bytes: need, kind, the lengths of its four paths in two bytes each (low one first), the
-// paths. A `written` that is the same as `path` has the length 0.
+// paths. A `written` that is the same as `path` has the length 0. The mark is one byte.
 #include "confine/wish.h"
 
 #include <array>
@@ -75,7 +75,8 @@ Wishes decode_wishes(std::string_view bytes) {
   while (!bytes.empty() && wishes.all.size() < kMaxWishes) {
     if (bytes.front() == kCut) {
       wishes.is_cut = true;
-      return wishes;
+      bytes.remove_prefix(1);
+      continue;
     }
     std::optional<Wish> wish = take(bytes);
     if (!wish) return wishes;

@@ -31,7 +31,7 @@ struct Wish {
 
 struct Wishes {
   std::vector<Wish> all = {};
-  bool is_cut = false;  // there were more than could be kept
+  bool is_cut = false;  // there was more than could be seen or kept
 };
 
 /// How many are kept, and how many bytes of them.
@@ -40,7 +40,7 @@ inline constexpr std::size_t kMaxWishBytes = 32UL << 20U;
 
 /// Appends one. Its paths are no longer than PATH_MAX.
 void encode_wish(const Wish& wish, std::string& out);
-/// Appends the mark that there were more.
+/// Appends the mark that there was more.
 void encode_cut(std::string& out);
 /// What encode_* wrote, one after the other; ends where `bytes` are nothing of that.
 Wishes decode_wishes(std::string_view bytes);

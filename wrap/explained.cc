@@ -104,11 +104,11 @@ std::string list(const std::set<std::string>& names) {
 
 /// This process's command line.
 std::vector<std::string> own_words() {
-  static const std::string kPath = "/proc/self/cmdline";
+  const std::string path = "/proc/self/cmdline";
   constexpr std::size_t kMost = 1UL << 20U;
   std::vector<std::string> words;
-  const confine::Fd file(::open(kPath.c_str(), O_RDONLY | O_CLOEXEC));
-  const auto text = read_up_to(file, {"read", kPath, kMost});
+  const confine::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto text = read_up_to(file, {"read", path, kMost});
   if (!text) return words;
   for (std::size_t begin = 0; begin < text->size();) {
     const std::size_t end = std::min(text->find('\0', begin), text->size());
@@ -147,7 +147,7 @@ void Explained::report(const confine::Wishes& wishes) const {
   say("this was no confined run: the program could read the host's files");
   report_files(explanation);
   report_net();
-  if (wishes.is_cut) say("it named so many files that not all of them were noted");
+  if (wishes.is_cut) say("not all that it wanted could be seen or kept");
   report_command(explanation);
 }
 

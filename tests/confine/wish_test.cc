@@ -3,6 +3,7 @@
 #include "confine/wish.h"
 
 #include <string>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -19,8 +20,9 @@ TEST_CASE("wishes come back as they went, cut or not") {
   CHECK(wishes.all == std::vector<Wish>{plain, linked});
   CHECK_FALSE(wishes.is_cut);
   encode_cut(bytes);
+  encode_wish(plain, bytes);
   wishes = decode_wishes(bytes);
-  CHECK(wishes.all.size() == 2);
+  CHECK(wishes.all == std::vector<Wish>{plain, linked, plain});
   CHECK(wishes.is_cut);
 }
 
