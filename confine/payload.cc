@@ -139,7 +139,7 @@ void run_payload(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
   mark_unexecuted();
   reset_signals();
   // SIGXFSZ is ignored, so that a file that is too large is an error of the write (EFBIG).
-  ::signal(SIGXFSZ, SIG_IGN);
+  static_cast<void>(::signal(SIGXFSZ, SIG_IGN));
   check(Stage::session, code_of(::setsid() >= 0));
   if (ends.gate >= 0) check(Stage::tracing, await_tracer(ends.gate));
   // Where there is no first process to do it. Root cannot be bound there, which its tier says.

@@ -83,6 +83,32 @@ int hide_machine(int root, uid_t user) noexcept {
   return 0;
 }
 
+int bind_device(int root, const char* device) noexcept {
+  const Fd source(open_exactly(AT_FDCWD, device));
+  if (!source.is_open()) return errno;
+  Fd tree;
+  // Read-only for the sake of the node, whose mode root's uid could change for the whole machine;
+  // what is written to the device passes (sb_permission in fs/namei.c).
+  constexpr std::uint64_t kNode = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC | MOUNT_ATTR_RDONLY;
+  if (const int code = copy_tree(source.get(), kNode, tree)) return code;
+  const Fd point(
+      ::openat(root, device + 1, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kFileMode));
+  return point.is_open() ? attach_at(tree.get(), root, device) : errno;
+}
+
+/// The whole of the host's files, read-only.
+int copy_host(Fd& host) noexcept {
+  const Fd whole(open_exactly(AT_FDCWD, "/"));
+  return whole.is_open() ? copy_tree(whole.get(), kNoGain | MOUNT_ATTR_RDONLY, host) : errno;
+}
+
+/// `top` becomes `/`, and nothing leads back (pivot_root(2)).
+int pivot_to(int top) noexcept {
+  const bool is_done = ::fchdir(top) == 0 && ::syscall(SYS_pivot_root, ".", ".") == 0 &&
+                       ::umount2(".", MNT_DETACH) == 0 && ::chdir("/") == 0;
+  return is_done ? 0 : errno;
+}
+
 std::string parent_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
@@ -283,15 +309,7 @@ SetUp RootPlan::mount_guards(int root) const noexcept {
 /// What is private: /dev, /proc, /tmp and /dev/shm.
 SetUp RootPlan::mount_scratch(int root) const noexcept {
   for (const char* device : kDevices) {
-    const Fd source(open_exactly(AT_FDCWD, device));
-    if (!source.is_open()) return failed(Stage::devices, errno);
-    Fd tree;
-    if (const int code = copy_tree(source.get(), MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, tree))
-      return failed(Stage::devices, code);
-    const Fd point(
-        ::openat(root, device + 1, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kFileMode));
-    if (!point.is_open()) return failed(Stage::devices, errno);
-    if (const int code = attach_at(tree.get(), root, device)) return failed(Stage::devices, code);
+    if (const int code = bind_device(root, device)) return failed(Stage::devices, code);
   }
   struct Own {
     Stage stage;
@@ -338,16 +356,24 @@ SetUp RootPlan::mount_scratch(int root) const noexcept {
   return code == 0 ? kDone : failed(Stage::proc, code);
 }
 
+SetUp RootPlan::fill(int root, int top) const noexcept {
+  SetUp done = make_skeleton(root);
+  if (done.code == 0) done = mount_scratch(root);
+  if (done.code == 0 && spec_.host_view) done = show_host(root, top);
+  if (done.code == 0) done = make_places(top);
+  if (done.code == 0) done = mount_grants(top);
+  if (done.code == 0 && spec_.host_view) done = hide(root, top);
+  if (done.code == 0) done = mount_guards(top);
+  return done;
+}
+
 SetUp RootPlan::build() const noexcept {
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
     return failed(Stage::private_mounts, errno);
   ::umask(0);
   Fd host;
   if (spec_.host_view) {
-    const Fd whole(open_exactly(AT_FDCWD, "/"));
-    const int code =
-        whole.is_open() ? copy_tree(whole.get(), kNoGain | MOUNT_ATTR_RDONLY, host) : errno;
-    if (code != 0) return failed(Stage::host_view, code);
+    if (const int code = copy_host(host)) return failed(Stage::host_view, code);
   }
   Fd root;
   constexpr std::array<Option, 2> kRootOptions{{{"mode", "0755"}, {"size", "16m"}}};
@@ -356,20 +382,12 @@ SetUp RootPlan::build() const noexcept {
   // On top of the old root: absolute names still lead into the old one, until the pivot.
   if (::move_mount(root.get(), "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) != 0)
     return failed(Stage::new_root, errno);
-  SetUp done = make_skeleton(root.get());
-  if (done.code == 0) done = mount_scratch(root.get());
   const int top = spec_.host_view ? host.get() : root.get();
-  if (done.code == 0 && spec_.host_view) done = show_host(root.get(), top);
-  if (done.code == 0) done = make_places(top);
-  if (done.code == 0) done = mount_grants(top);
-  if (done.code == 0 && spec_.host_view) done = hide(root.get(), top);
-  if (done.code == 0) done = mount_guards(top);
-  if (done.code != 0) return done;
+  const SetUp filled = fill(root.get(), top);
+  if (filled.code != 0) return filled;
   if (const int code = add_attributes(root.get(), MOUNT_ATTR_RDONLY))
     return failed(Stage::new_root, code);
-  if (::fchdir(top) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0 ||
-      ::umount2(".", MNT_DETACH) != 0 || ::chdir("/") != 0)
-    return failed(Stage::pivot, errno);
+  if (const int code = pivot_to(top)) return failed(Stage::pivot, code);
   constexpr mode_t kUsual = 022;
   ::umask(kUsual);
   return kDone;

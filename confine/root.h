@@ -54,6 +54,7 @@ class RootPlan {
   void plan_folder(const std::string& path);
   void plan_files(User user);
 
+  [[nodiscard]] SetUp fill(int root, int top) const noexcept;
   [[nodiscard]] SetUp make_skeleton(int root) const noexcept;
   [[nodiscard]] SetUp make_places(int root) const noexcept;
   [[nodiscard]] SetUp mount_grants(int root) const noexcept;

@@ -13,6 +13,7 @@
 #include "wrap/exit_codes.h"
 #include "wrap/log.h"
 #include "wrap/out.h"
+#include "wrap/places.h"
 
 namespace aegis::wrap {
 namespace {
@@ -31,7 +32,8 @@ constexpr int least_abi(Tier tier) {
 constexpr std::string_view kCaveats[] = {
     "names and metadata outside the grants can be seen (stat, readlink, getxattr, inotify)",
     "the mode and the times of one's own files outside the grants can be changed (chmod, utimes)",
-    "/dev/shm and /proc/net are the host's",
+    "/dev/shm, /proc/net and what /proc tells of other processes, command lines too, are the "
+    "host's",
     "no path inside a writable folder can be made read-only",
     "no network can be granted, and no unix socket can be used",
     "the number of root's processes is not bounded",
@@ -83,6 +85,7 @@ Result<std::string> make_scratch() {
 }
 
 Result<void> use_scratch(confine::Spec& spec) {
+  spec.scratch = AEGIS_TRY(make_scratch());
   spec.paths.add(
       AEGIS_TRY(confine::resolve_grant(spec.scratch, {.may_write = true, .may_execute = true})));
   static constexpr std::string_view kVariable = "TMPDIR=";
@@ -121,29 +124,33 @@ Result<Confinement> Confinement::prepare(ConfineRequest request,
   Kept all_kept = kept;
   if (request.profile && request.profile->find('/') != std::string::npos)
     all_kept.profile = request.profile;
+  if (!plan.spec.home.empty()) all_kept.quarantine = quarantine_folder(plan.spec.home);
   AEGIS_TRY(check_exposure(plan.spec.paths, all_kept));
   AEGIS_TRY(made.plan_guards(request, plan.spec));
-  if (request.tier == Tier::landlock) {
-    plan.spec.scratch = AEGIS_TRY(make_scratch());
-    AEGIS_TRY(use_scratch(plan.spec));
-  }
+  if (request.tier == Tier::landlock) AEGIS_TRY(use_scratch(plan.spec));
   AEGIS_TRY(check_size(plan.spec.paths));
   if (request.is_explained) {
     made.explained_.emplace(AEGIS_TRY(Explained::instead_of(plan, request, kept)));
     log("confine: NOT confined: --explain: the program can read the host's files, and has no "
         "network");
   }
+  AEGIS_TRY(made.make_ready(std::move(plan)));
+  return made;
+}
+
+Result<void> Confinement::make_ready(ConfinePlan plan) {
   plan.spec.net = plan.net;
-  made.profile_ = std::move(plan.profile);
-  made.net_ = std::move(plan.net);
+  profile_ = std::move(plan.profile);
+  net_ = std::move(plan.net);
+  const Tier tier = plan.spec.tier;
   auto prepared = confine::Prepared::make(std::move(plan.spec));
-  if (!prepared) return Error{confine::describe(prepared.error()) + remedies(request.tier), 0};
-  made.prepared_ = std::make_unique<confine::Prepared>(std::move(prepared).value());
+  if (!prepared) return Error{confine::describe(prepared.error()) + remedies(tier), 0};
+  prepared_ = std::make_unique<confine::Prepared>(std::move(prepared).value());
   for (const std::string& sentence : plan.left_out)
     log("confine: " + sentence);
-  for (const std::string& shortfall : made.prepared_->shortfalls())
+  for (const std::string& shortfall : prepared_->shortfalls())
     log("confine: " + shortfall);
-  return made;
+  return {};
 }
 
 std::string Confinement::describe() const {
@@ -165,8 +172,11 @@ std::vector<std::string> Confinement::caveats() const {
   return {std::begin(kCaveats), std::end(kCaveats)};
 }
 
-std::string Confinement::describe_failure(const confine::SetUp& failed) const {
-  return confine::describe_failure(failed, spec()) + remedies(spec().tier);
+Confinement::Unstarted Confinement::explain_unstarted(const confine::SetUp& failed) const {
+  const std::string why = confine::describe_failure(failed, spec());
+  if (failed.stage != confine::Stage::exec || failed.code == 0)
+    return {why + remedies(spec().tier), kAegisFailed};
+  return {why, failed.code == ENOENT ? kNotFound : kCannotExecute};
 }
 
 void Confinement::list_grants() {

@@ -44,7 +44,11 @@ class Confinement {
   /// What tier landlock cannot do, one line each; nothing for tier full.
   [[nodiscard]] std::vector<std::string> caveats() const;
   /// Why it could not be started, and what to do about it.
-  [[nodiscard]] std::string describe_failure(const confine::SetUp& failed) const;
+  struct Unstarted {
+    std::string why;
+    int exit_code;
+  };
+  [[nodiscard]] Unstarted explain_unstarted(const confine::SetUp& failed) const;
   /// Begins to watch what must be watched from before the program runs.
   confine::Result<void> start_watching();
   /// A sentence for stderr and for the record of the calls in flight.
@@ -63,6 +67,7 @@ class Confinement {
 
  private:
   explicit Confinement(const ConfineRequest& request);
+  confine::Result<void> make_ready(ConfinePlan plan);
   confine::Result<void> plan_guards(const ConfineRequest& request, confine::Spec& spec);
   void read_reports(const Note& note);
   std::optional<Ending> look_after(confine::GuardWatch& guard, const Note& note);

@@ -6,11 +6,13 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
+#include <iterator>
 #include <utility>
 
 #include "confine/hint.h"
@@ -26,16 +28,14 @@ namespace {
 using confine::Fd;
 using confine::Result;
 
-/// ~/.local/state/aegis/quarantine/<UTC time>-<pid>; made when it is needed.
-Result<std::string> quarantine_folder() {
-  const std::string home = AEGIS_TRY(home_folder());
+/// <UTC time>-<pid>
+std::string quarantine_name() {
   const std::time_t now = ::time(nullptr);
   std::tm utc{};
   ::gmtime_r(&now, &utc);
   std::array<char, 32> text{};
   const std::size_t size = std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &utc);
-  return home + "/.local/state/aegis/quarantine/" + std::string(text.data(), size) + "-" +
-         std::to_string(::getpid());
+  return std::string(text.data(), size) + "-" + std::to_string(::getpid());
 }
 
 Result<Fd> make_timer() {
@@ -46,29 +46,56 @@ Result<Fd> make_timer() {
   return timer;
 }
 
+/// Every writable folder, and those that were named although they lie in another one.
+Result<std::vector<std::string>> folders_to_guard(const ConfineRequest& request,
+                                                  const confine::PathGrants& grants) {
+  std::vector<std::string> folders;
+  for (const confine::PathGrant& each : grants.paths) {
+    if (each.rights.may_write && each.is_directory) folders.push_back(each.path);
+  }
+  std::vector<std::string> named = request.write;
+  if (request.workspace) named.push_back(*request.workspace);
+  for (const std::string& path : named) {
+    confine::PathGrant grant =
+        AEGIS_TRY(confine::resolve_grant(path, {.may_write = true, .may_execute = false})).grant;
+    if (grant.is_directory) folders.push_back(std::move(grant.path));
+  }
+  std::sort(folders.begin(), folders.end());
+  folders.erase(std::unique(folders.begin(), folders.end()), folders.end());
+  return folders;
+}
+
+void append(std::vector<std::string> from, std::vector<std::string>& to) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
 }  // namespace
 
 Result<void> Confinement::plan_guards(const ConfineRequest& request, confine::Spec& spec) {
   if (request.config_write == ConfineRequest::ConfigWrite::allowed) return {};
-  for (const confine::PathGrant& each : spec.paths.paths) {
-    if (!each.rights.may_write || !each.is_directory) continue;
-    confine::GuardPlan plan = AEGIS_TRY(confine::plan_guard({each.path, spec.home}));
-    for (const std::string& note : plan.notes)
+  for (const std::string& folder : AEGIS_TRY(folders_to_guard(request, spec.paths))) {
+    plans_.push_back(AEGIS_TRY(confine::plan_guard({folder, spec.home})));
+    for (const std::string& note : plans_.back().notes)
       log("confine: " + note);
-    if (spec.tier == confine::Tier::full) {
-      for (std::string& path : plan.self_bound_paths())
-        spec.self_bound.push_back(std::move(path));
-      for (std::string& path : plan.read_only_paths())
-        spec.read_only.push_back(std::move(path));
-    }
-    plans_.push_back(std::move(plan));
+  }
+  if (spec.tier != confine::Tier::full) return {};
+  for (const confine::GuardPlan& plan : plans_) {
+    append(plan.self_bound_paths(), spec.self_bound);
+    append(plan.read_only_paths(), spec.read_only);
   }
   return {};
 }
 
 Result<void> Confinement::start_watching() {
   if (plans_.empty()) return {};
-  const std::string quarantine = AEGIS_TRY(quarantine_folder());
+  if (spec().home.empty()) {
+    return confine::refusal("guard the writable folders",
+                            {},
+                            "there is no home folder to move what appears to; set HOME, or "
+                            "--allow-config-write");
+  }
+  // Made when it is needed.
+  const std::string quarantine = quarantine_folder(spec().home) + "/" + quarantine_name();
   for (confine::GuardPlan& plan : plans_)
     guards_.push_back(AEGIS_TRY(confine::GuardWatch::start(std::move(plan), quarantine)));
   plans_.clear();

@@ -105,6 +105,10 @@ Result<void> check_exposure(const PathGrants& grants, const Kept& kept) {
        "the log of its errors",
        Harm::written,
        "grant a narrower folder, or put the file of --stderr-log elsewhere"},
+      {kept.quarantine,
+       "the quarantine of its own files",
+       Harm::written,
+       "grant a narrower folder"},
   };
   for (const KeptFile& file : files) {
     if (!file.path) continue;

@@ -24,6 +24,8 @@ struct Kept {
   std::optional<std::string> profile = {};
   /// What was said could be unsaid, and aegis would write where a link leads.
   std::optional<std::string> stderr_log = {};
+  /// What the guard moves away goes there, or where a link in its place leads.
+  std::optional<std::string> quarantine = {};
 };
 
 /// An error names the grant, what it would expose, and what to do instead. Compared by resolved

@@ -109,6 +109,15 @@ Kept kept_from(const InterposeOptions& options) {
   return kept;
 }
 
+/// Nothing when none was asked for.
+Result<std::optional<Confinement>> prepare_confinement(const InterposeOptions& options) {
+  if (!options.confine) return std::optional<Confinement>();
+  auto prepared = Confinement::prepare(*options.confine, options.command, kept_from(options));
+  if (!prepared) return std::move(prepared).error();
+  if (auto watching = prepared->start_watching(); !watching) return std::move(watching).error();
+  return std::optional<Confinement>(std::move(prepared).value());
+}
+
 /// A closed one when none was asked for. A confined program, this or an earlier one, may have put a
 /// link there to have aegis write elsewhere; whoever starts nothing confined may want his link.
 Result<Fd> open_stderr_log(const InterposeOptions& options) {
@@ -137,21 +146,52 @@ struct Wrapped {
   Server server;
 };
 
-/// What kept a confined server from running: its program, or a layer that could not be had.
-int report_unconfined(const Confinement& confinement, const confine::SetUp& failed) {
-  if (failed.stage == confine::Stage::exec) {
-    log("wrap: " + confine::describe_failure(failed, confinement.spec()));
-    return failed.code == ENOENT ? kNotFound : kCannotExecute;
-  }
-  log("wrap: confining the server: " + confinement.describe_failure(failed) +
-      "; the server was not started");
-  return kAegisFailed;
-}
-
 std::string describe_confinement(const std::optional<Confinement>& confinement) {
   if (!confinement) return "not confined";
   if (confinement->is_explained()) return "NOT confined: --explain";
   return "confined: " + confinement->describe();
+}
+
+/// The policy from now on, and again when SIGHUP says so.
+void follow_policy(Wrapped& wrapped, Session& session) {
+  session.use_policy(*std::move(wrapped.policy));
+  wrapped.loop.reload_policy = [&session, path = *wrapped.options.policy] {
+    auto policy = read_policy(path);
+    if (!policy) {
+      log("policy: " + path + ": not used; the policy read before stays in force");
+      return;
+    }
+    session.use_policy(*std::move(policy));
+    log("policy: " + path + ": read again and in force");
+  };
+}
+
+/// What could not be started has a record too: an `open` and a `close`.
+int end_unstarted(const Wrapped& wrapped, const Error& error, Session& session, AuditFile& record) {
+  session.seal({Ending::not_started, Ending::not_started}, {0, wall_clock()});
+  if (record.commit(AuditFile::Force::synced) != AuditFile::Committed::ok)
+    log("wrap: recording: " + confine::describe(record.error()));
+  if (!wrapped.confinement) return report_unstarted(error, wrapped.program);
+  const auto unstarted = wrapped.confinement->explain_unstarted(wrapped.server.failed_set_up());
+  log("wrap: " + unstarted.why + "; the server was not started");
+  return unstarted.exit_code;
+}
+
+/// What is watched goes to stderr, and onto the record of the calls in flight.
+int relay_confined(Confinement& confinement, Wrapped& wrapped, LoopParts parts) {
+  for (const std::string& caveat : confinement.caveats())
+    log("wrap: tier landlock: " + caveat);
+  const Confinement::Note note = [&session = parts.session](const std::string& sentence) {
+    log("confine: " + sentence);
+    session.note_refusal(sentence);
+  };
+  wrapped.loop.watches = confinement.watches(wrapped.server.net_reports().get(), note);
+  wrapped.loop.on_errors = [&confinement](std::string_view text) { confinement.note_errors(text); };
+  Loop loop(parts, std::move(wrapped.loop));
+  const int exit_code = loop.run();
+  confinement.finish(note);
+  if (const auto status = loop.wait_status()) confinement.explain_end(*status);
+  return exit_code;
 }
 
 int run_session(Wrapped wrapped, OpenedKey key, AuditFile& record) {
@@ -178,49 +218,14 @@ int run_session(Wrapped wrapped, OpenedKey key, AuditFile& record) {
 
   const audit::Grant* grant = open.confinement != nullptr ? &open.confinement->grant : nullptr;
   Session session({options.refuse_as, options.role, grant}, chain, randomness);
-  if (!started) {
-    session.seal({Ending::not_started, Ending::not_started}, {0, wall_clock()});
-    if (record.commit(AuditFile::Force::synced) != AuditFile::Committed::ok) {
-      log("wrap: recording: " + confine::describe(record.error()));
-    }
-    if (wrapped.confinement)
-      return report_unconfined(*wrapped.confinement, wrapped.server.failed_set_up());
-    return report_unstarted(started.error(), wrapped.program);
-  }
-  if (wrapped.policy) {
-    session.use_policy(*std::move(wrapped.policy));
-    wrapped.loop.reload_policy = [&session, path = *options.policy] {
-      auto policy = read_policy(path);
-      if (!policy) {
-        log("policy: " + path + ": not used; the policy read before stays in force");
-        return;
-      }
-      session.use_policy(*std::move(policy));
-      log("policy: " + path + ": read again and in force");
-    };
-  }
+  if (!started) return end_unstarted(wrapped, started.error(), session, record);
+  if (wrapped.policy) follow_policy(wrapped, session);
   log("wrap: recording to " + record.path() + " (durability " +
       std::string(to_string(options.durability)) + "); policy: " + policy_text + "; " +
       describe_confinement(wrapped.confinement));
-  if (wrapped.confinement) {
-    for (const std::string& caveat : wrapped.confinement->caveats())
-      log("wrap: tier landlock: " + caveat);
-  }
-  if (!wrapped.confinement)
-    return Loop({session, record, wrapped.server}, std::move(wrapped.loop)).run();
-  const Confinement::Note note = [&session](const std::string& sentence) {
-    log("confine: " + sentence);
-    session.note_refusal(sentence);
-  };
-  wrapped.loop.watches = wrapped.confinement->watches(wrapped.server.net_reports().get(), note);
-  wrapped.loop.on_errors = [&confinement = *wrapped.confinement](std::string_view text) {
-    confinement.note_errors(text);
-  };
-  Loop loop({session, record, wrapped.server}, std::move(wrapped.loop));
-  const int exit_code = loop.run();
-  wrapped.confinement->finish(note);
-  if (const auto status = loop.wait_status()) wrapped.confinement->explain_end(*status);
-  return exit_code;
+  const LoopParts parts{session, record, wrapped.server};
+  if (wrapped.confinement) return relay_confined(*wrapped.confinement, wrapped, parts);
+  return Loop(parts, std::move(wrapped.loop)).run();
 }
 
 }  // namespace
@@ -242,20 +247,15 @@ int interpose(const InterposeOptions& options) {
   if (!signals) return fail(signals.error());
   loop.signals = std::move(signals).value();
 
-  std::optional<Confinement> confinement;
-  if (options.confine) {
-    loop.max_output = options.confine->bounds.output;
-    auto prepared = Confinement::prepare(*options.confine, options.command, kept_from(options));
-    if (!prepared) return fail(prepared.error());
-    confinement.emplace(std::move(prepared).value());
-    if (const auto watching = confinement->start_watching(); !watching)
-      return fail(watching.error());
-  }
+  auto confinement = prepare_confinement(options);
+  if (!confinement) return fail(confinement.error());
+  if (options.confine) loop.max_output = options.confine->bounds.output;
   // Not before the grants are known to lead nobody to it.
   auto stderr_log = open_stderr_log(options);
   if (!stderr_log) return fail(stderr_log.error());
   loop.stderr_log = std::move(stderr_log).value();
-  auto server = Server::prepare(options.command, confinement ? &confinement->prepared() : nullptr);
+  auto server =
+      Server::prepare(options.command, *confinement ? &(*confinement)->prepared() : nullptr);
   if (!server) return fail(server.error());
   // From here on the key is in this process: no other of the same user may look into it (ptrace(2),
   // proc(5)).
@@ -274,7 +274,7 @@ int interpose(const InterposeOptions& options) {
                       std::move(program).value(),
                       std::move(policy),
                       std::move(loop),
-                      std::move(confinement),
+                      std::move(confinement).value(),
                       std::move(server).value()},
                      std::move(key).value(),
                      **record);

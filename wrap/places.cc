@@ -73,6 +73,10 @@ Result<std::string> default_record_folder() {
   return below_home("/.local/state/aegis/records");
 }
 
+std::string quarantine_folder(const std::string& home) {
+  return home + "/.local/state/aegis/quarantine";
+}
+
 Result<std::string> default_key_path() {
   return below_home("/.config/aegis/signing.key");
 }

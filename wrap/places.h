@@ -14,6 +14,8 @@ namespace aegis::wrap {
 confine::Result<std::string> home_folder();
 /// ~/.local/state/aegis/records
 confine::Result<std::string> default_record_folder();
+/// Where the guard of configuration files moves what appears (confine/guard_watch.h).
+std::string quarantine_folder(const std::string& home);
 /// ~/.config/aegis/signing.key
 confine::Result<std::string> default_key_path();
 

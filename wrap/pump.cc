@@ -10,6 +10,7 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,6 +44,8 @@ class Channel {
 
   std::function<void(std::string_view)> on_read = {};  // may be empty
 
+  /// The errno by which what had been read could not be written; 0: all was.
+  [[nodiscard]] int failure() const { return failure_; }
   /// Something came when the budget was spent.
   [[nodiscard]] bool is_over() const { return is_over_; }
 
@@ -84,6 +87,7 @@ class Channel {
   void write() {
     const Transfer put = to_.write(std::string_view(buffer_.data() + begin_, end_ - begin_));
     if (put.kind == Transfer::Kind::moved) begin_ += put.count;
+    if (put.kind == Transfer::Kind::failed) failure_ = put.code;
     if (put.kind == Transfer::Kind::closed || put.kind == Transfer::Kind::failed) close();
   }
 
@@ -94,6 +98,7 @@ class Channel {
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   bool is_over_ = false;
+  int failure_ = 0;
 };
 
 class Pump {
@@ -119,6 +124,11 @@ class Pump {
     server_.kill();
     server_.wait_for_keeper(kKeeperWait);
     if (stop_signal_) return {kSignalBase + *stop_signal_, std::nullopt};
+    // The command believed that its words were taken.
+    if (output_.failure() != 0) {
+      log(std::string("confine: writing to stdout: ") + std::strerror(output_.failure()));
+      return {kAegisFailed, std::nullopt};
+    }
     if (is_ended_by_us_) return {kSignalBase + SIGKILL, std::nullopt};
     if (!ended_->wait_status) {
       log("confine: the sandbox was killed before it could tell how the command ended");

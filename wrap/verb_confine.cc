@@ -35,6 +35,19 @@ int fail(const confine::Error& error) {
   return fail(confine::describe(error), kAegisFailed);
 }
 
+/// It has been started: carry its streams, and tell what there is to be told at its end.
+int carry(Confinement& confinement, Server& server, PumpOptions options) {
+  for (const std::string& caveat : confinement.caveats())
+    log("confine: tier landlock: " + caveat);
+  const Confinement::Note note = [](const std::string& sentence) { log("confine: " + sentence); };
+  options.watches = confinement.watches(server.net_reports().get(), note);
+  options.on_errors = [&confinement](std::string_view text) { confinement.note_errors(text); };
+  const Pumped pumped = run_pump(server, std::move(options));
+  confinement.finish(note);
+  if (pumped.wait_status) confinement.explain_end(*pumped.wait_status);
+  return pumped.exit_code;
+}
+
 int run(ConfineRequest request, const std::vector<std::string>& argv) {
   if (const auto program = find_program(argv.front()); !program)
     return fail(confine::describe(program.error()), exit_code_of_failure(program.error()));
@@ -51,25 +64,11 @@ int run(ConfineRequest request, const std::vector<std::string>& argv) {
   const bool is_kept = prepared.spec().tier != confine::Tier::full || prepared.has_cgroups();
   auto server = is_kept ? Server::prepare(argv, &prepared) : Server::prepare_unkept(prepared);
   if (!server) return fail(server.error());
-  if (const auto started = server->start(); !started) {
-    const confine::SetUp& failed = server->failed_set_up();
-    if (failed.stage != confine::Stage::exec || failed.code == 0)
-      return fail(confinement->describe_failure(failed), kAegisFailed);
-    return fail(confine::describe_failure(failed, confinement->spec()),
-                failed.code == ENOENT ? kNotFound : kCannotExecute);
+  if (!server->start()) {
+    const auto unstarted = confinement->explain_unstarted(server->failed_set_up());
+    return fail(unstarted.why, unstarted.exit_code);
   }
-  for (const std::string& caveat : confinement->caveats())
-    log("confine: tier landlock: " + caveat);
-  const Confinement::Note note = [](const std::string& sentence) { log("confine: " + sentence); };
-  const Pumped pumped =
-      run_pump(*server,
-               {std::move(signals).value(),
-                max_output,
-                confinement->watches(server->net_reports().get(), note),
-                [&confinement](std::string_view text) { confinement->note_errors(text); }});
-  confinement->finish(note);
-  if (pumped.wait_status) confinement->explain_end(*pumped.wait_status);
-  return pumped.exit_code;
+  return carry(*confinement, *server, {std::move(signals).value(), max_output, {}, {}});
 }
 
 }  // namespace
@@ -83,7 +82,8 @@ int verb_confine(const Arguments& arguments) {
   if (!request) return flags.usage_error(confine::describe(request.error()));
   if (request->is_profile_shown)
     return show_profile(*request, arguments.command.value_or(std::vector<std::string>()));
-  if (!arguments.command) return flags.usage_error("no command is given: aegis confine -- COMMAND");
+  if (!arguments.command || arguments.command->empty())
+    return flags.usage_error("no command is given: aegis confine -- COMMAND");
   return run(std::move(request).value(), *arguments.command);
 }
 
