@@ -113,6 +113,7 @@ int Loop::end_server() {
     log("wrap: ending the server: some of its processes are still ending");
   }
   if (stop_signal_) return kSignalBase + *stop_signal_;
+  if (enforced_) return kSignalBase + SIGKILL;
   if (server_ended_ && server_ended_->wait_status) return exit_code_of(*server_ended_->wait_status);
   return kAegisFailed;
 }
@@ -204,7 +205,7 @@ void Loop::stop(int signal) {
 void Loop::on_keeper() {
   server_ended_ = server_.next_report();
   if (!server_ended_) return;
-  if (!server_ended_->wait_status) {
+  if (!server_ended_->wait_status && !enforced_) {
     log("wrap: watching the server: its keeper process was killed, so the server was ended");
   }
   to_server_.discard();

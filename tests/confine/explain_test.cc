@@ -35,7 +35,7 @@ Wish read(std::string path) {
 PathGrants granted() {
   PathGrants grants;
   grants.add({{"/usr", {.may_execute = true}, true, {1, 1}}, {{"/bin", "usr/bin"}}});
-  grants.add({{"/work", {.may_write = true}, true, {1, 2}}, {}});
+  grants.add({{"/wks", {.may_write = true}, true, {1, 2}}, {}});
   return grants;
 }
 
@@ -57,14 +57,14 @@ TEST_CASE("one file is named as it is, several of a folder by the folder") {
 TEST_CASE("what is granted or the sandbox's own is not suggested") {
   CHECK(explained({read("/usr/lib/x"),
                    wish(Need::execute, "/usr/bin/x"),
-                   wish(Need::write, "/work/x", Kind::absent_file),
+                   wish(Need::write, "/wks/x", Kind::absent_file),
                    read("/proc/self/status"),
                    read("/etc/passwd"),
                    wish(Need::write, "/sys/class/x", Kind::absent_file),
                    read("/sys/devices/system/cpu/online")})
             .grants.empty());
   CHECK(explained({wish(Need::write, "/usr/x/y")}).grants == Grants{{kWrite, "/usr/x"}});
-  CHECK(explained({wish(Need::execute, "/work/run")}).grants == Grants{{kExec, "/work/run"}});
+  CHECK(explained({wish(Need::execute, "/wks/run")}).grants == Grants{{kExec, "/wks/run"}});
 }
 
 TEST_CASE("three places in one folder stand for it, and so on upwards") {
