@@ -91,7 +91,8 @@ class [[nodiscard]] Result<void> {
 
 /// The value of the Result `x`, or `return` its error from this function. The project's one macro:
 /// only a macro can return for its caller. A statement expression, which g++ and clang both have;
-/// do not nest one in another.
+/// do not nest one in another, and put none between the members of a braced initialiser: those
+/// before it would not be destroyed.
 #define AEGIS_TRY(x)                                                   \
   __extension__({                                                      \
     auto aegis_tried_ = (x);                                           \

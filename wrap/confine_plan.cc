@@ -106,8 +106,9 @@ Result<Invocation> describe_invocation(const ConfineRequest& request,
                                        const std::vector<std::string>& argv,
                                        const std::vector<std::string>& environment) {
   const std::string here = AEGIS_TRY(starting_folder(request));
+  std::string program = AEGIS_TRY(find_program(argv.front()));
   Invocation invocation{.argv = argv,
-                        .program = AEGIS_TRY(find_program(argv.front())),
+                        .program = std::move(program),
                         .home = {},
                         .real_home = {},
                         .working_directory = here,

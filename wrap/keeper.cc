@@ -167,7 +167,7 @@ bool reap(int control, Running& running) noexcept {
     running.server = -1;
     report(control, end_of(running, status));
   }
-  return pid == 0 || errno != ECHILD;
+  return pid == 0 || errno == EINTR;  // ECHILD, or a kernel that does not tell
 }
 
 /// Until no descendant is left. Killing a child makes its children ours (PR_SET_CHILD_SUBREAPER,

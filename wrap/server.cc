@@ -65,10 +65,10 @@ struct Server::Ends {
 };
 
 Result<Server::Ends> Server::make_ends(const confine::Prepared* confined) {
-  Ends ends{AEGIS_TRY(make_pipe(Ours::write_end)),
-            AEGIS_TRY(make_pipe(Ours::read_end)),
-            AEGIS_TRY(make_pipe(Ours::read_end)),
-            {}};
+  Ends ends;
+  ends.input = AEGIS_TRY(make_pipe(Ours::write_end));
+  ends.output = AEGIS_TRY(make_pipe(Ours::read_end));
+  ends.errors = AEGIS_TRY(make_pipe(Ours::read_end));
   if (confined != nullptr && confined->spec().network == confine::Network::granted)
     ends.net_reports = AEGIS_TRY(make_socket_pair());
   return ends;
