@@ -83,7 +83,7 @@ void look(Kept& kept, pid_t pid, int status) noexcept {
     say_running(kept.set_up);
     ::close(std::exchange(kept.set_up, -1));
   }
-  kept.tracer->on_stop(pid, status);
+  if (kept.tracer != nullptr) kept.tracer->on_stop(pid, status);
 }
 
 /// Reaps what has ended. When the program is among it, the rest is ended too, and only then does
@@ -148,9 +148,12 @@ SetUp set_up(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
 /// Not copied for nothing: until exec it runs on this process's memory, of which it changes only
 /// the stack below here, and this process waits.
 pid_t start_program(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
+  // Portably a child of it may do next to nothing; on Linux it is a process of its own but for the
+  // memory and that its parent waits (vfork(2)), and posix_spawn(3) has no place for these steps.
+  // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork): as above
   const pid_t program = ::vfork();
   if (program < 0) give_up(ends, failed(Stage::fork, errno));
-  if (program == 0) run_payload(parts, ends);
+  if (program == 0) run_payload(parts, ends);  // NOLINT(clang-analyzer-unix.Vfork): as above
   // It has executed, or died, or is about to die of what it has reported.
   if (has_executed(program)) say_running(ends.set_up);
   return program;

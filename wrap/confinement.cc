@@ -32,8 +32,7 @@ constexpr int least_abi(Tier tier) {
 constexpr std::string_view kCaveats[] = {
     "names and metadata outside the grants can be seen (stat, readlink, getxattr, inotify)",
     "the mode and the times of one's own files outside the grants can be changed (chmod, utimes)",
-    "/dev/shm, /proc/net and what /proc tells of other processes, command lines too, are the "
-    "host's",
+    "/dev/shm and /proc are the host's: command lines of other processes can be read",
     "no path inside a writable folder can be made read-only",
     "no network can be granted, and no unix socket can be used",
     "the number of root's processes is not bounded",
@@ -111,6 +110,19 @@ Result<void> check_size(const confine::PathGrants& grants) {
                           "too many for the record; grant the folders that hold them");
 }
 
+/// What no confined program may reach, whoever starts it.
+Kept complete(Kept kept, const ConfineRequest& request, const std::string& home) {
+  if (request.profile && request.profile->find('/') != std::string::npos)
+    kept.profile = request.profile;
+  if (!home.empty()) kept.quarantine = quarantine_folder(home);
+  return kept;
+}
+
+Result<void> complete_spec(confine::Spec& spec) {
+  if (spec.tier == Tier::landlock) AEGIS_TRY(use_scratch(spec));
+  return check_size(spec.paths);
+}
+
 }  // namespace
 
 Confinement::Confinement(const ConfineRequest& request) : asked_(request.tier) {}
@@ -121,21 +133,21 @@ Result<Confinement> Confinement::prepare(ConfineRequest request,
   Confinement made(request);
   request.tier = AEGIS_TRY(choose_tier(request));
   ConfinePlan plan = AEGIS_TRY(plan_confinement(request, argv, own_environment()));
-  Kept all_kept = kept;
-  if (request.profile && request.profile->find('/') != std::string::npos)
-    all_kept.profile = request.profile;
-  if (!plan.spec.home.empty()) all_kept.quarantine = quarantine_folder(plan.spec.home);
-  AEGIS_TRY(check_exposure(plan.spec.paths, all_kept));
+  AEGIS_TRY(check_exposure(plan.spec.paths, complete(kept, request, plan.spec.home)));
   AEGIS_TRY(made.plan_guards(request, plan.spec));
-  if (request.tier == Tier::landlock) AEGIS_TRY(use_scratch(plan.spec));
-  AEGIS_TRY(check_size(plan.spec.paths));
-  if (request.is_explained) {
-    made.explained_.emplace(AEGIS_TRY(Explained::instead_of(plan, request, kept)));
-    log("confine: NOT confined: --explain: the program can read the host's files, and has no "
-        "network");
-  }
+  AEGIS_TRY(complete_spec(plan.spec));
+  if (request.is_explained) AEGIS_TRY(made.explain_instead(plan, request, kept));
   AEGIS_TRY(made.make_ready(std::move(plan)));
   return made;
+}
+
+Result<void> Confinement::explain_instead(ConfinePlan& plan,
+                                          const ConfineRequest& request,
+                                          const Kept& kept) {
+  explained_.emplace(AEGIS_TRY(Explained::instead_of(plan, request, kept)));
+  log("confine: NOT confined: --explain: the program can read the host's files, and has no "
+      "network");
+  return {};
 }
 
 Result<void> Confinement::make_ready(ConfinePlan plan) {

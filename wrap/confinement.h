@@ -67,6 +67,9 @@ class Confinement {
 
  private:
   explicit Confinement(const ConfineRequest& request);
+  confine::Result<void> explain_instead(ConfinePlan& plan,
+                                        const ConfineRequest& request,
+                                        const Kept& kept);
   confine::Result<void> make_ready(ConfinePlan plan);
   confine::Result<void> plan_guards(const ConfineRequest& request, confine::Spec& spec);
   void read_reports(const Note& note);
