@@ -118,6 +118,14 @@ Kept complete(Kept kept, const ConfineRequest& request, const std::string& home)
   return kept;
 }
 
+Result<ConfinePlan> plan_without_exposure(const ConfineRequest& request,
+                                          const std::vector<std::string>& argv,
+                                          const Kept& kept) {
+  ConfinePlan plan = AEGIS_TRY(plan_confinement(request, argv, own_environment()));
+  AEGIS_TRY(check_exposure(plan.spec.paths, complete(kept, request, plan.spec.home)));
+  return plan;
+}
+
 Result<void> complete_spec(confine::Spec& spec) {
   if (spec.tier == Tier::landlock) AEGIS_TRY(use_scratch(spec));
   return check_size(spec.paths);
@@ -132,8 +140,7 @@ Result<Confinement> Confinement::prepare(ConfineRequest request,
                                          const Kept& kept) {
   Confinement made(request);
   request.tier = AEGIS_TRY(choose_tier(request));
-  ConfinePlan plan = AEGIS_TRY(plan_confinement(request, argv, own_environment()));
-  AEGIS_TRY(check_exposure(plan.spec.paths, complete(kept, request, plan.spec.home)));
+  ConfinePlan plan = AEGIS_TRY(plan_without_exposure(request, argv, kept));
   AEGIS_TRY(made.plan_guards(request, plan.spec));
   AEGIS_TRY(complete_spec(plan.spec));
   if (request.is_explained) AEGIS_TRY(made.explain_instead(plan, request, kept));
