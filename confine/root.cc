@@ -77,9 +77,22 @@ RootPlan::RootPlan(const Spec& spec, User user) : spec_(spec) {
   plan_folders();
   plan_files(user);
   scratch_options_[0] = std::to_string(spec.bounds.scratch);
-  // A tmpfs counts its own root too.
-  scratch_options_[1] = std::to_string(spec.bounds.new_files.value_or(0) + 1);
+  scratch_options_[1] = std::to_string(spec.bounds.new_files.value_or(0) + places_in_scratch());
   shm_size_ = std::to_string(spec.bounds.scratch / kShmShare);
+}
+
+/// What a tmpfs counts before the program makes its first file there: its root, and the way to each
+/// grant in it.
+std::uint64_t RootPlan::places_in_scratch() const {
+  constexpr std::string_view kScratchFolder = "tmp/";
+  std::uint64_t count = 1;
+  for (const std::string& folder : folders_)
+    count += std::string_view(folder).substr(0, kScratchFolder.size()) == kScratchFolder ? 1U : 0U;
+  for (const Mount& mount : mounts_) {
+    const bool is_own = !mount.is_directory && !mount.is_inside_mount;
+    count += is_own && is_within(mount.path, "/tmp") ? 1U : 0U;
+  }
+  return count;
 }
 
 /// Grants add up: what lies in a granted tree has that tree's rights too.

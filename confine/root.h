@@ -49,6 +49,7 @@ class RootPlan {
     const char* path;
     std::string text;
   };
+  [[nodiscard]] std::uint64_t places_in_scratch() const;
   void plan_mounts();
   void plan_folders();
   void plan_folder(const std::string& path);

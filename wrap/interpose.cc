@@ -173,7 +173,10 @@ int end_unstarted(const Wrapped& wrapped, const Error& error, Session& session, 
     log("wrap: recording: " + confine::describe(record.error()));
   if (!wrapped.confinement) return report_unstarted(error, wrapped.program);
   const auto unstarted = wrapped.confinement->explain_unstarted(wrapped.server.failed_set_up());
-  log("wrap: " + unstarted.why + "; the server was not started");
+  const bool is_program_bad = unstarted.exit_code != kAegisFailed;
+  log(is_program_bad
+          ? "wrap: " + unstarted.why
+          : "wrap: confining the server: " + unstarted.why + "; the server was not started");
   return unstarted.exit_code;
 }
 

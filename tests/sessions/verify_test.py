@@ -200,7 +200,7 @@ class Recovery(VerifyCase):
         whole = harness.read_bytes(self.audit)
         rows = (b'{"call_id":"half', b"{", whole.splitlines()[1][:-1], b'{"a":"\xff"}', b"\0" * 4096,
                 b"{" + b"x" * 300000,
-                b'{"a":1,\n', b"\n", b'{"a":1}{"b":2}', b'{"a":1}\0\0\0')
+                b'{"a":1,\n', b'{"a":1}{"b":2}', b'{"a":1}\0\0\0')
         for n, torn in enumerate(rows):
             with self.subTest(torn[:20]):
                 path = self.write(f"{n}.aarl", whole + torn)
