@@ -6,7 +6,6 @@ aegis ends, however it ends."""
 import contextlib
 import os
 import select
-import shutil
 import signal
 import subprocess
 import time
