@@ -296,8 +296,7 @@ class Bounds(ConfineCase):
                           "except OSError as error: print(count, errno.errorcode[error.errno])", "--max-new-files", "20")
         count, name = run.stdout.split()
         self.assertEqual(name, b"ENOSPC")
-        # Its root counts, and the folders on the way to the home.
-        self.assertTrue(15 <= int(count) < 20, count)
+        self.assertEqual(int(count), 20)
 
 
 class Tiers(ConfineCase):
