@@ -25,6 +25,7 @@ enum class WhenMissing : std::uint8_t {
   create_file     // likewise; a commondir holds "."
 };
 
+// NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): in the order of the table
 struct GuardedName {
   std::string_view name;
   GuardBase base = GuardBase::folder;

@@ -403,16 +403,16 @@ TEST_CASE("a program that makes names as fast as it can has none left when it is
       const int fd = ::open((ws + "/.mcp.json").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
       if (fd >= 0) ::close(fd);
       ::mkdir((ws + "/.vscode").c_str(), 0700);
-      ::rename((ws + "/.vscode").c_str(), (ws + "/.idea").c_str());
+      static_cast<void>(::rename((ws + "/.vscode").c_str(), (ws + "/.idea").c_str()));
     });
     // A folder and a link to the outside, one in the other's place.
     const Hostile links([&ws] {
       ::mkdir((ws + "/.config").c_str(), 0700);
       ::mkdir((ws + "/.config/fish").c_str(), 0700);
-      ::rename((ws + "/.config").c_str(), (ws + "/away").c_str());
+      static_cast<void>(::rename((ws + "/.config").c_str(), (ws + "/away").c_str()));
       if (::symlink("../victim", (ws + "/.config").c_str()) == 0) ::usleep(50);
       ::unlink((ws + "/.config").c_str());
-      ::rename((ws + "/away").c_str(), (ws + "/.config").c_str());
+      static_cast<void>(::rename((ws + "/away").c_str(), (ws + "/.config").c_str()));
       ::rmdir((ws + "/.config/fish").c_str());
       ::rmdir((ws + "/.config").c_str());
     });

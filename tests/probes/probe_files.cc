@@ -202,8 +202,11 @@ Answer link_named() {
 Answer execute_named() {
   const int fd = named("binary");
   if (fd < 0) return refused("open O_PATH");
-  const pid_t child = vfork();
-  static volatile int code = 0;  // shared with the child until it is another program
+  void* const shared =
+      mmap(nullptr, sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) return refused("mmap");
+  int& code = *static_cast<int*>(shared);
+  const pid_t child = fork();
   if (child == 0) {
     char name[] = "binary";
     char* const argv[] = {name, nullptr};
