@@ -226,10 +226,10 @@ class Recovery(VerifyCase):
         self.session(call(0))
         self.assertEqual(self.check_record()[0]["recovered"]["bytes"], 12)
 
-    def test_an_end_that_is_json_but_no_line_is_refused_untouched(self):
+    def test_an_end_that_is_neither_a_line_nor_torn_is_refused_untouched(self):
         self.session(call(0))
         whole = harness.read_bytes(self.audit)
-        for end in (b'{"a":1}', b'{"a":1}\n', b"[1]\n", b"1\n", b'"x"'):
+        for end in (b'{"a":1}', b'{"a":1}\n', b"[1]\n", b"1\n", b'"x"', b"\n", b" \n", b'{"torn\n\n'):
             with self.subTest(end):
                 path = self.write("ended.aarl", whole + end)
                 found = self.aegis("wrap", "--audit", path, "--", "touch", self.path("ran"))
