@@ -15,7 +15,6 @@
 
 namespace {
 
-using aegis::confine::EarlyDeath;
 using aegis::confine::explain_death;
 using aegis::confine::host_behind;
 using aegis::confine::kMaxHints;
@@ -23,7 +22,6 @@ using aegis::confine::kMaxHintText;
 using aegis::confine::Network;
 using aegis::confine::PathGrants;
 using aegis::confine::paths_in;
-using aegis::confine::Rights;
 using aegis::confine::shell_word;
 using aegis::confine::Tier;
 using aegis::confine::variables_in;
@@ -228,7 +226,8 @@ TEST_CASE("the last words come first, none twice, three at most") {
   for (int i = 0; i < 5; ++i) {
     const std::string path = "/opt/" + std::to_string(i);
     world.there.insert(path);
-    errors += "open " + path + ": permission denied\nopen " + path + ": permission denied\n";
+    for (int twice = 0; twice < 2; ++twice)
+      errors.append("open ").append(path).append(": permission denied\n");
   }
   const Lines hints = world.hints(errors);
   REQUIRE(hints.size() == kMaxHints);

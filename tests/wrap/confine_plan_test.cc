@@ -21,7 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using aegis::confine::describe;
 using aegis::confine::Network;
-using aegis::confine::PathGrant;
 using aegis::confine::Rights;
 using aegis::confine::Tier;
 using aegis::test::Scratch;
@@ -61,17 +60,20 @@ struct Home : Scratch {
   std::string before_;
 };
 
-const Words kEnvironment = {
-    "PATH=/usr/bin:/bin", "HOME=/somewhere", "SECRET=1", "TMPDIR=/var/tmp", "EXTRA=2"};
+const Words& environment() {
+  static const Words all = {
+      "PATH=/usr/bin:/bin", "HOME=/somewhere", "SECRET=1", "TMPDIR=/var/tmp", "EXTRA=2"};
+  return all;
+}
 
 ConfinePlan planned(const ConfineRequest& request, const Words& argv) {
-  auto plan = plan_confinement(request, argv, kEnvironment);
+  auto plan = plan_confinement(request, argv, environment());
   REQUIRE_MESSAGE(plan.is_ok(), describe(plan.error()));
   return std::move(plan).value();
 }
 
 std::string refused(const ConfineRequest& request, const Words& argv = {"true"}) {
-  const auto plan = plan_confinement(request, argv, kEnvironment);
+  const auto plan = plan_confinement(request, argv, environment());
   REQUIRE_FALSE(plan.is_ok());
   return describe(plan.error());
 }
@@ -108,11 +110,11 @@ TEST_CASE("the bare form: program, profile, home, and nothing of the user's") {
 }
 
 TEST_CASE("a program that is not to be had keeps find_program's code") {
-  const auto missing = plan_confinement({}, {"no-such-program"}, kEnvironment);
+  const auto missing = plan_confinement({}, {"no-such-program"}, environment());
   REQUIRE_FALSE(missing.is_ok());
   CHECK(missing.error().code == ENOENT);
   const Scratch scratch;
-  const auto denied = plan_confinement({}, {scratch.write("x", "")}, kEnvironment);
+  const auto denied = plan_confinement({}, {scratch.write("x", "")}, environment());
   REQUIRE_FALSE(denied.is_ok());
   CHECK(denied.error().code == EACCES);
 }
@@ -200,7 +202,9 @@ TEST_CASE("what an earlier run may have left in a writable folder widens nothing
   for (auto flag : {&ConfineRequest::read, &ConfineRequest::write, &ConfineRequest::execute}) {
     ConfineRequest asked = request;
     (asked.*flag).push_back(link);
-    CHECK(has(refused(asked), " " + link + ": " + home.path(".ssh") + " is not granted: " + link));
+    std::string words = " ";
+    words.append(link).append(": ").append(home.path(".ssh")).append(" is not granted: ");
+    CHECK(has(refused(asked), words.append(link)));
     // The same by its own name is the user's word, and then the link may lead there.
     (asked.*flag).insert((asked.*flag).begin(), home.path(".ssh"));
     CHECK(is_granted(planned(asked, {"true"}), home.path(".ssh/x")));
@@ -308,16 +312,16 @@ TEST_CASE("a working directory that is the host's own is not where a program sta
 TEST_CASE("the profile that is shown is the named one, or the command's") {
   const Home home;
   ConfineRequest request;
-  const auto own = shown_profile(request, {"true"}, kEnvironment);
+  const auto own = shown_profile(request, {"true"}, environment());
   REQUIRE(own.is_ok());
   CHECK(has(*own, "exec? /usr\n"));
-  CHECK_FALSE(shown_profile(request, {}, kEnvironment).is_ok());
+  CHECK_FALSE(shown_profile(request, {}, environment()).is_ok());
   request.profile = "python";
-  const auto named = shown_profile(request, {}, kEnvironment);
+  const auto named = shown_profile(request, {}, environment());
   REQUIRE(named.is_ok());
   CHECK(*named == *aegis::confine::builtin_profile_text("python"));
   request.profile = home.write("own.profile", "# mine\n");
-  CHECK(*shown_profile(request, {}, kEnvironment) == "# mine\n");
+  CHECK(*shown_profile(request, {}, environment()) == "# mine\n");
 }
 
 }  // namespace
