@@ -93,9 +93,9 @@ Writer::Truth truth_of(bool value) {
   return value ? Writer::Truth::yes : Writer::Truth::no;
 }
 
-void write_truth(Writer& out, std::string_view name, bool value) {
+void write_truth(Writer& out, std::string_view name, Writer::Truth value) {
   out.name(name);
-  out.truth(truth_of(value));
+  out.truth(value);
 }
 
 void write_hosts(Writer& out, const Grant& grant) {
@@ -252,10 +252,10 @@ void write_capability(Writer& out, const CapabilityStatus& status, const GrantNa
 void write_confinement(Writer& out, const Confinement& confinement) {
   out.name("confinement");
   out.begin_object();
-  write_truth(out, "best_effort", confinement.is_best_effort);
+  write_truth(out, "best_effort", truth_of(confinement.is_best_effort));
   write_number(out, "landlock_abi", confinement.landlock_abi);
   // A ruleset or a filter that is not in force is no confinement: such a server never runs.
-  write_truth(out, "landlock_fully_enforced", true);
+  write_truth(out, "landlock_fully_enforced", Writer::Truth::yes);
   write_name(out, "memory_bound", confinement.memory_bound);
   write_names(out, "namespaces", confinement.namespaces);
   out.name("net");
@@ -264,10 +264,10 @@ void write_confinement(Writer& out, const Confinement& confinement) {
   write_name(out, "profile", confinement.profile);
   write_digest(out, "profile_hash", confinement.profile_hash.bytes);
   write_names(out, "read_paths", confinement.grant.read_paths);
-  write_truth(out, "seccomp_applied", true);
-  write_truth(out, "seccomp_network_denied", confinement.is_seccomp_network_denied);
+  write_truth(out, "seccomp_applied", Writer::Truth::yes);
+  write_truth(out, "seccomp_network_denied", truth_of(confinement.is_seccomp_network_denied));
   write_name(out, "tier", confinement.tier);
-  write_truth(out, "unconfined_network", confinement.is_network_unconfined);
+  write_truth(out, "unconfined_network", truth_of(confinement.is_network_unconfined));
   write_names(out, "write_paths", confinement.grant.write_paths);
   out.end_object();
 }
