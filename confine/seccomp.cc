@@ -279,7 +279,9 @@ constexpr int kAbiWithScopes = 6;
 std::vector<Socket> allowed_sockets(const FilterOptions& options) {
   std::vector<Socket> allowed;
   const auto add = [&](std::span<const Socket> more) {
-    allowed.insert(allowed.end(), more.begin(), more.end());
+    // One by one: g++ 12 sees an overflow in the insertion of a range, which is not there.
+    for (const Socket& each : more)
+      allowed.push_back(each);
   };
   // Without a private root every path's socket is in reach, whatever Landlock says.
   const bool are_unix_sockets_own =
