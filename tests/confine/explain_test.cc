@@ -25,11 +25,11 @@ constexpr std::string_view kRead = "--allow-read";
 constexpr std::string_view kWrite = "--allow-write";
 constexpr std::string_view kExec = "--allow-exec";
 
-Wish wish(Need need, std::string path, Kind kind = Kind::file) {
+Wish wish(Need need, const std::string& path, Kind kind = Kind::file) {
   return {need, kind, path, path};
 }
-Wish read(std::string path) {
-  return wish(Need::read, std::move(path));
+Wish read(const std::string& path) {
+  return wish(Need::read, path);
 }
 
 PathGrants granted() {
@@ -39,7 +39,8 @@ PathGrants granted() {
   return grants;
 }
 
-Explanation explained(std::vector<Wish> wishes, std::vector<std::string> hidden = {}) {
+Explanation explained(const std::vector<Wish>& wishes,
+                      const std::vector<std::string>& hidden = {}) {
   const PathGrants grants = granted();
   return explain({grants, kHome, hidden, wishes});
 }
@@ -84,7 +85,7 @@ TEST_CASE("no folder that everybody shares is suggested for what is in it") {
     for (const char* name : {"/a", "/b", "/c", "/d"})
       wishes.push_back(read(std::string(folder) + name));
   }
-  const Explanation all = explained(std::move(wishes));
+  const Explanation all = explained(wishes);
   CHECK(all.grants.size() == 24);
   for (const Explanation::Grant& each : all.grants)
     CHECK(each.path.back() >= 'a');
