@@ -21,7 +21,6 @@ using aegis::confine::Admitted;
 using aegis::confine::Candidate;
 using aegis::confine::describe;
 using aegis::confine::resolve_grant;
-using aegis::confine::ResolvedPath;
 using aegis::confine::Rights;
 using aegis::confine::Writable;
 using aegis::test::Scratch;

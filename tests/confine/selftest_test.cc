@@ -101,8 +101,8 @@ TEST_CASE("where nothing confines them the escapes succeed, at the baits") {
     for (;;)
       ::pause();
   }
-  static const char kSecret = 1;
-  bait.secret = reinterpret_cast<std::uintptr_t>(&kSecret);
+  static const char secret = 1;
+  bait.secret = reinterpret_cast<std::uintptr_t>(&secret);
   // What takes a privilege, or a kernel that has it, is left out; ptrace is the system's to allow.
   for (const char* name : {"read-file",
                            "write-file",
