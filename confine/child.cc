@@ -35,9 +35,8 @@ struct StageText {
   Stage stage;
   std::string_view doing;
 };
-constexpr std::array<StageText, 29> kStages{{
+constexpr std::array<StageText, 28> kStages{{
     {Stage::clone, "make new namespaces"},
-    {Stage::wait_for_parent, "wait for the owner"},
     {Stage::user_map, "map the user"},
     {Stage::private_mounts, "part the mounts from the host's"},
     {Stage::new_root, "make the private root"},

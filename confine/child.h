@@ -54,7 +54,6 @@ struct Spec {
 /// The steps between clone and the program, in their order. One that fails is named to the user.
 enum class Stage : std::uint8_t {
   clone,
-  wait_for_parent,
   user_map,
   private_mounts,
   new_root,

@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <string_view>
 
+#include "confine/command.h"
 #include "confine/mounts.h"
 
 namespace aegis::confine {
@@ -58,11 +59,6 @@ int pivot_to(int top) noexcept {
   const bool is_done = ::fchdir(top) == 0 && ::syscall(SYS_pivot_root, ".", ".") == 0 &&
                        ::umount2(".", MNT_DETACH) == 0 && ::chdir("/") == 0;
   return is_done ? 0 : errno;
-}
-
-std::string parent_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
 }
 
 /// The relative form of an absolute path, for the *at calls.
