@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// A second look into a frame whose kind is known already, for the few that need one: what a call of
+// the broker's asks for, and what an answer to a list is. Views point into the frame.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace aegis::mcp {
+
+struct CallDetails {
+  std::string_view arguments = {};       // of params, all bytes of the value; empty: there are none
+  std::string_view progress_token = {};  // of params._meta, a string or a number; empty: none
+};
+/// `frame` is one tools/call, not a batch, that read_client found no defect in.
+CallDetails peek_call(std::string_view frame);
+
+enum class AnswerKind : std::uint8_t {
+  result,
+  method_not_found,  // error -32601 (JSON-RPC 2.0, section 5.1)
+  other_error,
+  unclear,  // not one response that every reader takes for the same
+};
+AnswerKind peek_answer(std::string_view frame);
+
+}  // namespace aegis::mcp
