@@ -13,6 +13,12 @@ namespace {
 
 constexpr std::string_view kEmptyGrant = "wrap-passthrough-";
 constexpr std::string_view kRealGrant = "confined-";
+constexpr std::string_view kBrokerGrant = "broker-";
+
+std::string_view grant_prefix(const CapabilityStatus& status) {
+  if (std::holds_alternative<Granted>(status)) return kRealGrant;
+  return std::holds_alternative<GrantedByBroker>(status) ? kBrokerGrant : kEmptyGrant;
+}
 
 void write_emitter(Writer& out, std::string_view version) {
   out.name("emitter");
@@ -51,6 +57,7 @@ void Chain::open(const Open& line, UnixMicros at) {
   Writer out{line_};
   out.begin_object();
   write_time(out, at);
+  if (line.broker != nullptr) write_broker(out, *line.broker);
   if (line.confinement != nullptr) write_confinement(out, *line.confinement);
   write_name(out, "durability", line.durability);
   write_emitter(out, line.version);
@@ -103,7 +110,7 @@ void Chain::outcome(const Outcome& line, UnixMicros at) {
   out.member("call_id", call_id_);
   const bool is_granted = !std::holds_alternative<CapabilityDenied>(line.capability);
   if (is_granted) {
-    grant_id_ = std::holds_alternative<Granted>(line.capability) ? kRealGrant : kEmptyGrant;
+    grant_id_ = grant_prefix(line.capability);
     grant_id_ += call_id_;
   }
   write_capability(out, line.capability, {grant_id_, line.tool_id});

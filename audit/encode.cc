@@ -123,7 +123,7 @@ void write_grant(Writer& out, const Grant& grant, const GrantNames& names) {
   out.member("grant_id", names.grant_id);
   write_number(out, "max_memory_bytes", grant.max_memory_bytes);
   write_number(out, "max_output_bytes", grant.max_output_bytes);
-  out.member("max_wall_ms", std::uint64_t{0});
+  write_number(out, "max_wall_ms", grant.max_wall_ms);
   if (!grant.hosts.empty()) {
     out.name("net");
     out.begin_object();
@@ -240,12 +240,25 @@ void write_capability(Writer& out, const CapabilityStatus& status, const GrantNa
                    write_grant(out, *granted.grant, names);
                    write_status(out, "granted");
                  },
+                 [&](const GrantedByBroker& granted) {
+                   out.name("grant");
+                   write_grant(out, *granted.grant, names);
+                   write_status(out, "granted");
+                 },
                  [&](const CapabilityDenied& denied) {
                    write_sentence(out, "reason", denied.reason);
                    write_status(out, "denied");
                  },
              },
              status);
+  out.end_object();
+}
+
+void write_broker(Writer& out, const BrokerOn& broker) {
+  out.name("broker");
+  out.begin_object();
+  write_digest(out, "policy_set_hash", broker.policy_set_hash.bytes);
+  write_names(out, "revealed", broker.revealed);
   out.end_object();
 }
 
@@ -298,6 +311,12 @@ void write_axes(Writer& out, const DecisionAxes& axes) {
   out.name("decision_axes");
   out.begin_object();
   if (axes.approval_ref) write_name(out, "approval_ref", *axes.approval_ref);
+  if (axes.path) {
+    out.name("fs");
+    out.begin_object();
+    write_name(out, "path_canonical", *axes.path);
+    out.end_object();
+  }
   if (axes.matched_rule) write_name(out, "matched_rule", *axes.matched_rule);
   if (axes.role) write_name(out, "role", *axes.role);
   out.end_object();

@@ -38,6 +38,8 @@ struct GrantNames {
   std::string_view tool_id;
 };
 void write_capability(Writer& out, const CapabilityStatus& status, const GrantNames& names);
+/// The `broker` member of an open Line.
+void write_broker(Writer& out, const BrokerOn& broker);
 /// The `confinement` member of an open Line.
 void write_confinement(Writer& out, const Confinement& confinement);
 void write_execution(Writer& out, const ExecutionStatus& status);

@@ -30,7 +30,8 @@ struct Recovered {  // a torn tail that was moved aside before this session
   std::string_view file;  // base name
 };
 
-/// What a confined server may reach. Views of its owner's, who outlives every Line that names it.
+/// What a confined server, or an operation of the broker's, may reach. Views of its owner's, who
+/// outlives every Line that names it.
 /// All together at most kMaxGrantBytes, without control characters, or the Line could not be read
 /// again.
 struct Grant {
@@ -43,6 +44,7 @@ struct Grant {
   std::span<const Host> hosts;
   std::uint64_t max_memory_bytes = 0;  // 0: no ceiling was set
   std::uint64_t max_output_bytes = 0;
+  std::uint64_t max_wall_ms = 0;
 };
 inline constexpr std::size_t kMaxGrantBytes = 8192;
 
@@ -61,6 +63,13 @@ struct Confinement {
   Grant grant;
 };
 
+/// The broker that stands in the session: under which policy, and which names are taken off the
+/// list of sensitive ones (together at most kMaxGrantBytes).
+struct BrokerOn {
+  PolicySetHash policy_set_hash;
+  std::span<const std::string> revealed;
+};
+
 /// Also written: `emitter` {name "aegis", version}, `profile` "aegis/1", `public_key` and what
 /// every Line has.
 struct Open {
@@ -73,6 +82,7 @@ struct Open {
   std::optional<PolicySetHash> policy_set_hash;
   std::optional<Recovered> recovered;
   const Confinement* confinement = nullptr;  // null: not confined
+  const BrokerOn* broker = nullptr;          // null: there is none
 };
 
 /// What an intent says. A tool_id over 1 KiB or outside the value space is written "<sha256:hex>".
@@ -101,10 +111,14 @@ struct GrantedEmpty {};
 struct Granted {
   const Grant* grant;  // never null
 };
+/// The grant "broker-<call_id>" of one operation.
+struct GrantedByBroker {
+  const Grant* grant;  // never null
+};
 struct CapabilityDenied {
   std::string_view reason;
 };
-using CapabilityStatus = std::variant<GrantedEmpty, Granted, CapabilityDenied>;
+using CapabilityStatus = std::variant<GrantedEmpty, Granted, GrantedByBroker, CapabilityDenied>;
 
 struct Success {};
 struct Trap {
@@ -123,6 +137,8 @@ struct DecisionAxes {
   std::optional<std::string_view> role;
   std::optional<std::string_view> matched_rule;
   std::optional<std::string_view> approval_ref;
+  /// Of the one file or folder that it was about: fs.path_canonical.
+  std::optional<std::string_view> path = {};
 };
 
 struct Outcome {

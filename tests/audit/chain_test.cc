@@ -154,6 +154,37 @@ TEST_CASE("a confined server's Lines say what was enforced and what it may reach
   CHECK(verdict(sink.text) == "Verified (unpinned)");
 }
 
+TEST_CASE("the broker's Lines say under which policy, with which grant and on which path") {
+  const std::vector<std::string> revealed{".env"};
+  const BrokerOn broker{PolicySetHash::of("{}"), revealed};
+  const std::vector<std::string> reads{"workspace/a", "workspace/out"};
+  const std::vector<std::string> writes{"workspace/out"};
+  const Grant grant{reads, writes, {}, 1024, 2048, 15'000};
+  MemorySink sink;
+  Chain chain(dev_key(), sink);
+  Open open = an_open();
+  open.broker = &broker;
+  chain.open(open, kTime);
+  const std::uint64_t seq = chain.intent({"run_python", FrameDigest::of("request"), 77}, kTime);
+  Outcome outcome = an_outcome(seq, "run_python");
+  outcome.capability = GrantedByBroker{&grant};
+  outcome.axes.path = "workspace/a/b.py";
+  outcome.execution = ResourceExceeded{"timeout"};
+  chain.outcome(outcome, kTime);
+  chain.close({"client closed", 1, 0}, kTime);
+  const std::string text = without_hex(sink.text);
+  const auto holds = [&text](std::string_view part) { return text.find(part) != text.npos; };
+  CHECK(holds(R"("broker":{"policy_set_hash":"#","revealed":[".env"]},"durability":)"));
+  CHECK(holds(R"("capability":{"grant":{"fs":{"read_paths":["workspace/a","workspace/out"],)"
+              R"("write_paths":["workspace/out"]},"grant_id":"broker-0123456789abcdef-1",)"
+              R"("max_memory_bytes":1024,"max_output_bytes":2048,"max_wall_ms":15000,)"
+              R"("tool_id":"run_python"},"status":"granted"},)"
+              R"("decision_axes":{"fs":{"path_canonical":"workspace/a/b.py"}},)"
+              R"("execution":{"kind":"timeout","status":"resource_exceeded"},)"
+              R"("grant_id":"broker-0123456789abcdef-1")"));
+  CHECK(verdict(sink.text) == "Verified (unpinned)");
+}
+
 TEST_CASE(
     "an open names the session before, the policy and what was recovered when there are such") {
   MemorySink sink;
