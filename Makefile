@@ -2,7 +2,7 @@
 # The commands of the house; each is about one line over a preset of CMakePresets.json. `make help` lists them.
 .DEFAULT_GOAL := release
 MAKEFLAGS += --no-print-directory
-.PHONY: notes_server release test test-real test-asan check lint format fuzz bench demo cast docs install deb static clean help
+.PHONY: notes_server release test test-real test-asan test-kernels check lint format fuzz bench demo cast docs install deb static clean help
 
 JOBS ?= $(shell nproc)
 T ?= 60
@@ -21,6 +21,9 @@ test-real: ## real MCP servers and clients from the npm registry, direct and wra
 
 test-asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(call build,asan,test) && ctest --preset asan -j $(JOBS)
+
+test-kernels: release ## other kernels under qemu (needs qemu-system-x86, busybox-static, cpio)
+	@tests/kernels/run build/aegis $(KERNELS)
 
 lint: ## format, clang-tidy, includes, headers, prose: everything that a reviewer need not look at
 	@$(call configure,clang,test clang bench lint) && tests/lint/all build-clang -j $(JOBS)
