@@ -18,6 +18,47 @@ import own_host
 OWN_HOST = os.path.join(os.path.dirname(os.path.abspath(__file__)), "own_host.py")
 PYTHON = "/usr/bin/python3"
 JAVA = "/usr/lib/jvm/java-17-openjdk-amd64/bin/java"
+GO = "/usr/bin/go"
+# Its own resolver (which asks over UDP) and its own poller; no libc.
+GO_CLIENT = """
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+)
+
+func ask(url string, answers chan string) {
+	answer, err := http.Get(url)
+	if err != nil {
+		answers <- err.Error()
+		return
+	}
+	body, _ := io.ReadAll(answer.Body)
+	answers <- string(body)
+}
+
+func main() {
+	answers := make(chan string)
+	for count := 0; count < 20; count++ {
+		go ask(os.Args[1], answers)
+	}
+	for count := 0; count < 20; count++ {
+		if body := <-answers; body != os.Args[2] {
+			panic(body)
+		}
+	}
+	other := "refused"
+	if _, err := net.Dial("tcp", os.Args[3]+":80"); err == nil {
+		other = "connected"
+	}
+	_, err := net.LookupHost("other.test")
+	fmt.Println(other, err != nil)
+}
+"""
 HELLO = own_host.BODY.decode()
 # Documentation's own (RFC 5737): no host has it.
 NOWHERE = "192.0.2.1"
@@ -245,6 +286,17 @@ class ByName(EgressCase):
                                  command=["curl", "-sS", "-m", "20", "http://1.1.1.1:{port}/"])
         self.assertEqual(run.returncode, 7, run.stderr)
         self.assertEqual(served["1.1.1.1"], 0)
+
+    @harness.not_sanitized
+    def test_go_by_name(self):
+        self.need(GO)
+        source, program = self.write("client.go", GO_CLIENT), self.path("client")
+        subprocess.run([GO, "build", "-o", program, source], check=True,
+                       env={**self.env(), "CGO_ENABLED": "0", "GOCACHE": self.path("go-cache"), "GO111MODULE": "off"})
+        run, served = self.there("--allow-net", "granted.test:{port}",
+                                 command=[program, "http://granted.test:{port}/", HELLO, NOWHERE])
+        self.assertRan(run, "^refused true$")
+        self.assertEqual(served["1.1.1.1"], 20)
 
     def test_other_names_do_not_exist(self):
         run, served = self.there("--allow-net", "granted.test:{port}", command=[PYTHON, "-c", textwrap.dedent("""
