@@ -109,6 +109,10 @@ struct Describe {
     const std::string end = describe_end(run);
     if (text.empty() && end.empty()) text = "[no output]";
     if (!end.empty()) add_line("[" + end + "]", text);
+    if (run.memory_kills != 0) {
+      add_line("[the system ended a process of it: it wanted more memory than the policy allows]",
+               text);
+    }
     if (run.is_truncated) add_line("[the output is cut]", text);
     if (run.snapshot_left_out != 0) {
       add_line("[" + std::to_string(run.snapshot_left_out) +

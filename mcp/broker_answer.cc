@@ -141,6 +141,7 @@ struct AppendStructured {
     members.number("duration_ms", run.duration_ms);
     members.truth("truncated", run.is_truncated);
     if (run.snapshot_left_out != 0) members.number("snapshot_left_out", run.snapshot_left_out);
+    if (run.memory_kills != 0) members.number("memory_kills", run.memory_kills);
     members.end();
   }
 };

@@ -48,6 +48,8 @@ struct RunEnd {
   std::uint64_t duration_ms = 0;
   bool is_truncated = false;
   std::uint64_t snapshot_left_out = 0;  // files of the workspace that the snapshot has no room for
+  /// Of its processes, ended by the system since together they wanted more than the memory bound.
+  std::uint64_t memory_kills = 0;
 };
 using BrokerAnswer = std::variant<Refused, FileText, Listing, RunEnd>;
 

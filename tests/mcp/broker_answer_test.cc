@@ -27,6 +27,7 @@ std::vector<BrokerAnswer> all_kinds() {
   RunEnd whole = run(Status::completed, 0, {});
   whole.is_truncated = true;
   whole.snapshot_left_out = 3;
+  whole.memory_kills = 2;
   return {Refused{BrokerCode::approval_required, "ask \"them\"\n", ""},
           Refused{BrokerCode::schema_validation_failure, "a number is expected", "max_bytes"},
           FileText{"a/b.txt", "line\nżółć 😀\t\"q\"\\", false},
@@ -72,7 +73,7 @@ TEST_CASE("the structured object of each kind of answer") {
       R"({"status":"timeout","code":"TIMEOUT_LIMIT_EXCEEDED","signal":9,"stdout":"out","stderr":"err","duration_ms":1234,"truncated":false})",
       R"({"status":"output_limit","code":"OUTPUT_LIMIT_EXCEEDED","signal":9,"stdout":"out","stderr":"err","duration_ms":1234,"truncated":false})",
       R"({"status":"cancelled","signal":9,"stdout":"out","stderr":"err","duration_ms":1234,"truncated":false})",
-      R"({"status":"completed","exit_code":0,"stdout":"out","stderr":"err","duration_ms":1234,"truncated":true,"snapshot_left_out":3})",
+      R"({"status":"completed","exit_code":0,"stdout":"out","stderr":"err","duration_ms":1234,"truncated":true,"snapshot_left_out":3,"memory_kills":2})",
       R"({"status":"completed","exit_code":0,"stdout":"a�z\u0000","stderr":"��","duration_ms":0,"truncated":false,"lossy":true})",
   };
   REQUIRE(kinds.size() == std::size(objects));
@@ -175,6 +176,9 @@ TEST_CASE("a run's text is its output, then what a model must know of its end") 
        "it printed up to there is above (after 1.9 s)]\n[the output is cut]"},
       {{Status::cancelled, {}, 9, "", "", 100, false, 0},
        "[cancelled: it was stopped (after 0.1 s)]"},
+      {{Status::completed, {}, 9, "", "", 5, false, 0, 1},
+       "[ended by signal 9]\n"
+       "[the system ended a process of it: it wanted more memory than the policy allows]"},
       {{Status::completed, 0, {}, "a\n", "", 5, false, 2},
        "a\n[2 files of the workspace were not there: they are over the snapshot's bounds]"},
   };
