@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "mcp/operation.h"
+
 namespace aegis::policy {
 namespace {
 
@@ -19,6 +21,18 @@ constexpr std::string_view kMalformedCall = "tools/call without a string params.
 constexpr std::string_view kMalformedFrame = "malformed frame: ";
 constexpr std::string_view kRecordUnavailable = "record unavailable";
 constexpr std::string_view kBatchRefused = "batch holds a refused call";
+constexpr std::string_view kBatchOfBroker = "batch holds a broker call";
+
+constexpr std::array kBrokerCodes{
+    mcp::BrokerCode::path_boundary_violation,
+    mcp::BrokerCode::sensitive_target_denied,
+    mcp::BrokerCode::schema_validation_failure,
+    mcp::BrokerCode::operation_not_permitted,
+    mcp::BrokerCode::approval_required,
+    mcp::BrokerCode::timeout_limit_exceeded,
+    mcp::BrokerCode::output_limit_exceeded,
+    mcp::BrokerCode::sandbox_unavailable,
+};
 
 std::optional<Recorded> read_status(const CanonicalNode& policy) {
   const auto status = find_string(policy, "status");
@@ -79,10 +93,22 @@ Judgement compare(Recorded was, Action now) {
   return {Indeterminate{Unanswerable::rate_limit_unevaluable}, Effect::unknown};
 }
 
+/// No rule has a say in it: the broker asks its own policy, after the rules have let a call pass. A
+/// rule's denial has another reason on its capability, so no rule can be taken for the broker.
+bool is_refused_by_broker(const Outcome& outcome) {
+  if (outcome.capability_reason != outcome.reason) return false;
+  const std::string_view code = outcome.reason.substr(0, outcome.reason.find(' '));
+  return outcome.reason == kBatchOfBroker ||
+         std::any_of(kBrokerCodes.begin(), kBrokerCodes.end(), [code](mcp::BrokerCode each) {
+           return code == mcp::to_string(each);
+         });
+}
+
 /// Refused whatever the rules: no rule was asked, or its frame could not be put on the record.
 bool is_refused_by_no_rule(const Outcome& outcome) {
   if (outcome.recorded != Recorded::denied) return false;
   if (outcome.reason.starts_with(kRecordUnavailable)) return true;
+  if (is_refused_by_broker(outcome)) return true;
   return outcome.call.tool == kUnknownTool &&
          (outcome.reason == kMalformedCall || outcome.reason.starts_with(kMalformedFrame));
 }
@@ -95,12 +121,14 @@ std::optional<Outcome> read_outcome(const CanonicalNode& line) {
   const CanonicalNode& axes = *find_member(line, "decision_axes");
   const auto recorded = read_status(policy);
   if (!recorded) return std::nullopt;
-  Outcome outcome{.call_id = *find_string(line, "call_id"),
-                  .seq = *find_integer(line, "seq"),
-                  .request_digest = *find_string(line, "request_digest"),
-                  .reason = find_string(policy, "reason").value_or(""),
-                  .recorded = *recorded,
-                  .call = {*find_string(line, "tool_id"), {}, {}}};
+  Outcome outcome{
+      .call_id = *find_string(line, "call_id"),
+      .seq = *find_integer(line, "seq"),
+      .request_digest = *find_string(line, "request_digest"),
+      .reason = find_string(policy, "reason").value_or(""),
+      .capability_reason = find_string(*find_member(line, "capability"), "reason").value_or(""),
+      .recorded = *recorded,
+      .call = {*find_string(line, "tool_id"), {}, {}}};
   if (!read_axis(axes, "role", outcome.call.role)) return std::nullopt;
   if (!read_axis(axes, "capability", outcome.call.capability)) return std::nullopt;
   return outcome;

@@ -26,7 +26,8 @@ struct Outcome {
   std::string_view call_id;
   std::uint64_t seq;
   std::string_view request_digest;
-  std::string_view reason;
+  std::string_view reason;             // of `policy`
+  std::string_view capability_reason;  // of `capability`, when that was denied
   Recorded recorded;
   Call call;
 };

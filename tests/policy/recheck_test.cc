@@ -119,6 +119,32 @@ TEST_CASE("calls that no rule refused stay refused, whatever the rules") {
             .unchanged == 1);
 }
 
+TEST_CASE("what the broker refused by its own policy stays refused, whatever the rules") {
+  struct Row {
+    std::string reason;
+    std::string capability_reason;
+    std::string_view clause;
+  };
+  const Row rows[] = {
+      {"SENSITIVE_TARGET_DENIED", "SENSITIVE_TARGET_DENIED", "unchanged denied"},
+      {"SCHEMA_VALIDATION_FAILURE path", "SCHEMA_VALIDATION_FAILURE path", "unchanged denied"},
+      {"batch holds a broker call", "batch holds a broker call", "unchanged denied"},
+      {"SENSITIVE_TARGET_DENIED",
+       "policy blocked before capability",
+       "newly_allowed was=denied now=allowed"},
+      {"SENSITIVE_TARGETS", "SENSITIVE_TARGETS", "newly_allowed was=denied now=allowed"},
+      {"", "", "newly_allowed was=denied now=allowed"},
+  };
+  for (const Row& row : rows) {
+    CAPTURE(row.reason);
+    CHECK(recheck_text("",
+                       open_line + outcome({.tool = "read_text",
+                                            .policy = denied(row.reason),
+                                            .capability = denied(row.capability_reason)})) ==
+          "call c-1 session 0 seq 2: " + std::string(row.clause) + '\n');
+  }
+}
+
 TEST_CASE("a call without a name that crossed without a policy would not cross under any") {
   CHECK(recheck_text("", open_line + outcome({.tool = "<unknown>"})) ==
         "call c-1 session 0 seq 2: newly_blocked was=allowed now=denied\n");

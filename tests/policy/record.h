@@ -21,14 +21,15 @@ struct Parts {
   std::string call_id = "c-1";
   std::string tool = "t";
   std::string policy = R"({"status":"allowed"})";
+  std::string capability = R"({"status":"granted"})";
   std::string axes = "{}";
   std::string digest = "d1";
   int seq = 2;
 };
 
 inline std::string outcome(const Parts& parts) {
-  return R"({"call_id":")" + parts.call_id +
-         R"(","capability":{"status":"granted"},"decision_axes":)" + parts.axes +
+  return R"({"call_id":")" + parts.call_id + R"(","capability":)" + parts.capability +
+         R"(,"decision_axes":)" + parts.axes +
          R"(,"execution":{"status":"success"},"line_type":"outcome","policy":)" + parts.policy +
          R"(,"policy_set_hash":"h","request_digest":")" + parts.digest +
          R"(","schema_version":2,"seq":)" + std::to_string(parts.seq) + R"(,"tool_id":")" +
