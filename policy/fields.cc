@@ -142,6 +142,14 @@ std::optional<std::int64_t> FieldReader::read_number(Node scalar, NumberRange ra
   return std::nullopt;
 }
 
+std::optional<bool> FieldReader::read_truth(Node scalar) {
+  const bool is_plain = scalar.kind() == Kind::scalar && scalar.is_plain();
+  if (is_plain && scalar.text() == "true") return true;
+  if (is_plain && scalar.text() == "false") return false;
+  error(scalar, "expected true or false, found " + found(scalar));
+  return std::nullopt;
+}
+
 std::optional<std::size_t> FieldReader::read_word(Node scalar,
                                                   std::span<const std::string_view> words) {
   if (scalar.kind() == Kind::scalar) {
@@ -153,14 +161,18 @@ std::optional<std::size_t> FieldReader::read_word(Node scalar,
 }
 
 void FieldReader::error(Node node, std::string message) {
+  add(Diagnostic::Severity::error, node, std::move(message));
+}
+
+void FieldReader::warn(Node node, std::string message) {
+  add(Diagnostic::Severity::warning, node, std::move(message));
+}
+
+void FieldReader::add(Diagnostic::Severity severity, Node node, std::string message) {
   // A path takes a walk over all that stands before it: a text of nothing but errors would take
   // minutes.
   std::string path = findings_.is_full() ? std::string() : document_.path_to(node);
-  findings_.add({Diagnostic::Severity::error,
-                 node.at().line,
-                 node.at().column,
-                 std::move(path),
-                 std::move(message)});
+  findings_.add({severity, node.at().line, node.at().column, std::move(path), std::move(message)});
 }
 
 void FieldReader::missing(Node map, std::string_view name, std::string_view expected) {

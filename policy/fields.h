@@ -47,10 +47,14 @@ class FieldReader {
   std::optional<std::string> read_text(Node scalar, std::size_t max_bytes);
   /// Plain decimal digits without quotes: all that every reader of YAML takes for the same number.
   std::optional<std::int64_t> read_number(Node scalar, NumberRange range);
+  /// `true` or `false` without quotes, in lower case: all that every reader of YAML takes for the
+  /// same.
+  std::optional<bool> read_truth(Node scalar);
   /// The position in `words`.
   std::optional<std::size_t> read_word(Node scalar, std::span<const std::string_view> words);
 
   void error(Node node, std::string message);
+  void warn(Node node, std::string message);
   /// `map` does not have the member `name`.
   void missing(Node map, std::string_view name, std::string_view expected);
 
@@ -59,6 +63,8 @@ class FieldReader {
   void gather_member(Document::Member member,
                      std::span<const std::string_view> names,
                      std::span<Field> fields);
+
+  void add(Diagnostic::Severity severity, Node node, std::string message);
 
   const Document& document_;
   Findings& findings_;
