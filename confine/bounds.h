@@ -10,8 +10,9 @@ namespace aegis::confine {
 
 struct Bounds {
   // Held always, at these unless something else is asked for.
-  std::uint64_t memory = 4ULL << 30U;     // bytes of private memory a process (RLIMIT_DATA)
-  std::uint64_t processes = 1024;         // processes and threads together
+  std::uint64_t memory = 4ULL << 30U;  // bytes of private memory a process (RLIMIT_DATA)
+  std::uint64_t memory_beside = 0;     // bytes that a total counts and that are not the program's
+  std::uint64_t processes = 1024;      // processes and threads together
   std::uint64_t file_size = 4ULL << 30U;  // bytes of one file
   std::uint64_t open_files = 4096;        // descriptors a process
   std::uint64_t scratch = 512ULL << 20U;  // bytes of the private /tmp; /dev/shm has an eighth of it

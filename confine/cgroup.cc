@@ -201,7 +201,8 @@ bool Cgroup::remove() {
 Cgroups Cgroups::make(const Bounds& bounds) {
   Cgroups made;
   std::vector<Wanted> wanted;
-  if (bounds.is_memory_asked_for) wanted.push_back(wanted_memory(bounds.memory));
+  if (bounds.is_memory_asked_for)
+    wanted.push_back(wanted_memory(bounds.memory + bounds.memory_beside));
   if (bounds.is_processes_asked_for) wanted.push_back(wanted_processes(bounds.processes));
   if (wanted.empty()) return made;
   const std::string cgroups = read_all("/proc/self/cgroup");

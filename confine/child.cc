@@ -35,12 +35,14 @@ struct StageText {
   Stage stage;
   std::string_view doing;
 };
-constexpr std::array<StageText, 28> kStages{{
+constexpr std::array<StageText, 30> kStages{{
     {Stage::clone, "make new namespaces"},
     {Stage::user_map, "map the user"},
     {Stage::private_mounts, "part the mounts from the host's"},
     {Stage::new_root, "make the private root"},
     {Stage::grant, "mount a grant"},
+    {Stage::copy, "copy the workspace"},
+    {Stage::bind, "mount what may be written"},
     {Stage::self_bind, "fasten a folder"},
     {Stage::read_only, "make a file read-only"},
     {Stage::devices, "make the private /dev"},
@@ -134,6 +136,21 @@ Result<Prepared::Parts::Tracing> make_tracing(const Spec& spec) {
   return tracing;
 }
 
+Result<Filter> filter_for(const Spec& spec) {
+  if (spec.worker) return Filter::compile_worker();
+  // What the listener sees, it can report; what the filter refuses, nobody hears of.
+  const auto sockets = spec.network == Network::granted ? FilterOptions::Sockets::leave_to_listener
+                                                        : FilterOptions::Sockets::refuse;
+  return Filter::compile({spec.tier, spec.network, confine::landlock_abi(), sockets});
+}
+
+std::vector<PathGrant> sources_of(const WorkerFiles& worker) {
+  std::vector<PathGrant> grants;
+  for (const WorkerFiles::Bind& each : worker.binds)
+    grants.push_back(each.source);
+  return grants;
+}
+
 /// The whole of what the child says. Only "running" after everything means that the program runs:
 /// the end of the pipe after "execute" alone can be a death on the way.
 bool await_exec(const Child& child, int set_up, SetUp& last, Enforced& enforced) noexcept {
@@ -195,9 +212,13 @@ std::vector<std::string> Prepared::shortfalls() const {
   return lines;
 }
 
+std::uint64_t Prepared::memory_kills() const {
+  return parts_->cgroups.memory_kills();
+}
+
 std::vector<std::string> Prepared::finish() {
   std::vector<std::string> lines;
-  if (const std::uint64_t kills = parts_->cgroups.memory_kills()) {
+  if (const std::uint64_t kills = memory_kills()) {
     lines.push_back("the kernel ended " + std::to_string(kills) +
                     " processes: all together wanted more than --max-memory");
   }
@@ -217,14 +238,16 @@ Wishes Prepared::wishes() const {
 }
 
 Result<Prepared> Prepared::make(Spec spec) {
+  Filter filter = AEGIS_TRY(filter_for(spec));
+  return make_with(std::move(filter), std::move(spec));
+}
+
+Result<Prepared> Prepared::make_with(Filter filter, Spec spec) {
   const int abi = confine::landlock_abi();
   const auto files = spec.host_view ? Ruleset::Files::mounted : Ruleset::Files::ruled;
   Ruleset ruleset = AEGIS_TRY(Ruleset::make({abi, spec.network, files}));
   AEGIS_TRY(ruleset.allow(spec.paths.paths));
-  // What the listener sees, it can report; what the filter refuses, nobody hears of.
-  const auto sockets = spec.network == Network::granted ? FilterOptions::Sockets::leave_to_listener
-                                                        : FilterOptions::Sockets::refuse;
-  Filter filter = AEGIS_TRY(Filter::compile({spec.tier, spec.network, abi, sockets}));
+  if (spec.worker) AEGIS_TRY(ruleset.allow(sources_of(*spec.worker)));
   Cgroups cgroups = Cgroups::make(spec.bounds);
   auto parts = std::make_unique<Parts>(
       Parts{std::move(spec), abi, std::move(ruleset), std::move(filter), std::move(cgroups)});
@@ -337,6 +360,19 @@ void Child::kill() {
   ::kill(pid_, SIGKILL);
 }
 
+namespace {
+
+std::string worker_path(const SetUp& failed, const WorkerFiles& worker) {
+  const std::size_t which = failed.which;
+  if (failed.stage == Stage::copy && which < worker.copy.entries.size())
+    return worker.copy.entries[which].path;
+  if (failed.stage == Stage::bind && which < worker.binds.size()) return worker.binds[which].place;
+  if (failed.stage == Stage::hide && which < worker.hidden.size()) return worker.hidden[which];
+  return {};
+}
+
+}  // namespace
+
 std::string describe_failure(const SetUp& failed, const Spec& spec) {
   std::string what;
   const std::size_t which = failed.which;
@@ -349,6 +385,8 @@ std::string describe_failure(const SetUp& failed, const Spec& spec) {
   } else if (failed.stage == Stage::hide && spec.host_view &&
              which < spec.host_view->hidden.size()) {
     what = spec.host_view->hidden[which];
+  } else if (spec.worker) {
+    what = worker_path(failed, *spec.worker);
   } else if (failed.stage == Stage::working_directory) {
     what = spec.working_directory;
   } else if (failed.stage == Stage::exec) {

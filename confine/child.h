@@ -22,8 +22,11 @@
 #include "confine/result.h"
 #include "confine/tier.h"
 #include "confine/wish.h"
+#include "confine/workspace.h"
 
 namespace aegis::confine {
+
+class Filter;
 
 /// Instead of a private root: the host's files, read-only but for what is writable in Spec::paths,
 /// for a program that is watched (tracer.h). It is not confined: what it reads it may send to where
@@ -31,6 +34,19 @@ namespace aegis::confine {
 struct HostView {
   std::vector<std::string> hidden = {};  // files and folders that are empty in it; without links
   std::string resolver = {};             // what /etc/resolv.conf is, without links, or empty
+};
+
+/// For a worker of the broker's (sandbox.h): what its working directory holds, a filter that lists
+/// what is allowed (Filter::compile_worker), and nothing executable but what is granted so: not in
+/// /tmp either. Tier full without a network.
+struct WorkerFiles {
+  Snapshot copy = {};  // there; cannot be written
+  struct Bind {
+    PathGrant source;   // of the host; not executable whatever its rights
+    std::string place;  // absolute; there is such a file or folder in `copy`
+  };
+  std::vector<Bind> binds = {};
+  std::vector<std::string> hidden = {};  // files and folders that are empty there; absolute
 };
 
 /// Decided and resolved: nothing here is asked of the host again.
@@ -48,6 +64,7 @@ struct Spec {
   std::vector<NetGrant> net = {};  // with Network::granted
   Bounds bounds = {};
   std::optional<HostView> host_view = {};  // tier full and Network::granted only
+  std::optional<WorkerFiles> worker = {};  // tier full and Network::none only
   std::string scratch = {};  // tier landlock's private folder, removed by finish(); may be empty
 };
 
@@ -58,13 +75,15 @@ enum class Stage : std::uint8_t {
   private_mounts,
   new_root,
   grant,      // `which` is the index in Spec::paths.paths
+  copy,       // `which` is the index in WorkerFiles::copy.entries, or 0xffff
+  bind,       // `which` is the index in WorkerFiles::binds
   self_bind,  // `which` is the index in Spec::self_bound
   read_only,  // `which` is the index in Spec::read_only
   devices,
   proc,
   scratch,
   host_view,
-  hide,  // `which` is the index in HostView::hidden
+  hide,  // `which` is the index in HostView::hidden or WorkerFiles::hidden
   pivot,
   network,
   bounds,
@@ -92,6 +111,9 @@ struct SetUp {
   std::uint16_t which = 0;
   std::int32_t code = 0;  // errno
 };
+constexpr SetUp failed_at(Stage stage, int code, std::uint16_t which = 0) noexcept {
+  return {stage, ProcessBound::none, which, code};
+}
 
 /// The pipes' ends that become the program's 0, 1 and 2, and where reports of the network go.
 struct Stdio {
@@ -113,6 +135,8 @@ class Prepared {
  public:
   /// Takes about a millisecond, most of it the filter.
   static Result<Prepared> make(Spec spec);
+  /// The same with a filter that was compiled before, for who starts the like again and again.
+  static Result<Prepared> make_with(Filter filter, Spec spec);
   Prepared(Prepared&&) noexcept;
   Prepared& operator=(Prepared&&) = delete;
   Prepared(const Prepared&) = delete;
@@ -126,6 +150,9 @@ class Prepared {
   [[nodiscard]] bool has_cgroups() const;
   /// Bounds that were asked for and are held by lesser means, one line each.
   [[nodiscard]] std::vector<std::string> shortfalls() const;
+  /// How many processes the kernel has ended because all together wanted more memory; before
+  /// finish().
+  [[nodiscard]] std::uint64_t memory_kills() const;
   /// After the child's end: nothing is left of the cgroups and of the scratch folder. What there is
   /// to be said of it, one line each; mostly none. May be called again, and by a fork too.
   [[nodiscard]] std::vector<std::string> finish();

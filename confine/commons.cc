@@ -49,13 +49,15 @@ constexpr Common kCommons[] = {
 
 }  // namespace
 
-int allow_commons(const Ruleset& ruleset, Tier tier) noexcept {
+int allow_commons(const Ruleset& ruleset, Tier tier, RunsInScratch runs) noexcept {
   const In other = tier == Tier::full ? In::landlock : In::full;
   for (const Common& each : kCommons) {
     if (each.tiers == other) continue;
     const Fd fd(open_exactly(AT_FDCWD, each.path));
     if (!fd.is_open() && (errno == ENOENT || errno == ELOOP)) continue;
-    const int code = fd.is_open() ? ruleset.allow_fd(fd.get(), each.rights, each.kind) : errno;
+    Rights rights = each.rights;
+    if (runs == RunsInScratch::no) rights.may_execute = false;
+    const int code = fd.is_open() ? ruleset.allow_fd(fd.get(), rights, each.kind) : errno;
     if (code != 0) return code;
   }
   return 0;

@@ -36,6 +36,18 @@ scmp_arg_cmp translate(const Comparison& comparison) {
   return {};
 }
 
+std::uint32_t action_of(FilterBuilder::Otherwise otherwise) {
+  switch (otherwise) {
+    case FilterBuilder::Otherwise::allow:
+      return SCMP_ACT_ALLOW;
+    case FilterBuilder::Otherwise::enosys:
+      return SCMP_ACT_ERRNO(ENOSYS);
+    case FilterBuilder::Otherwise::kill_process:
+      break;
+  }
+  return SCMP_ACT_KILL_PROCESS;
+}
+
 Result<void> set(scmp_filter_ctx context, scmp_filter_attr attribute, std::uint32_t value) {
   const int code = ::seccomp_attr_set(context, attribute, value);
   if (code < 0) return code_error("seccomp_attr_set", {}, -code);
@@ -50,8 +62,7 @@ void FilterBuilder::Release::operator()(void* context) const {
 
 Result<FilterBuilder> FilterBuilder::make(Otherwise otherwise) {
   FilterBuilder builder;
-  builder.context_.reset(
-      ::seccomp_init(otherwise == Otherwise::allow ? SCMP_ACT_ALLOW : SCMP_ACT_KILL_PROCESS));
+  builder.context_.reset(::seccomp_init(action_of(otherwise)));
   if (builder.context_ == nullptr) return code_error("seccomp_init", {}, ENOMEM);
   AEGIS_TRY(set(builder.context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS));
   AEGIS_TRY(set(builder.context_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));  // a tree over the numbers

@@ -27,14 +27,15 @@ struct Comparison {
 
 class FilterBuilder {
  public:
-  /// What happens to a call that no rule matches.
-  enum class Otherwise : std::uint8_t { allow, kill_process };
+  /// What happens to a call that no rule matches. ENOSYS is what libraries take another way on.
+  enum class Otherwise : std::uint8_t { allow, enosys, kill_process };
 
   /// Calls of another architecture (int 0x80, x32) end the process. Errors are libseccomp's.
   static Result<FilterBuilder> make(Otherwise otherwise);
 
-  /// `call` fails with `error` when all of `when` is true. At most one condition an argument. A
-  /// call that this architecture does not have needs no rule and gets none.
+  /// `call` fails with `error` when all of `when` is true. Not ENOSYS where that happens anyway. At
+  /// most one condition an argument. A call that this architecture does not have needs no rule and
+  /// gets none.
   Result<void> refuse(int call, int error, std::span<const Comparison> when = {});
   /// A tracer is told before `call` is made (ptrace(2), PTRACE_EVENT_SECCOMP); without one it fails
   /// with ENOSYS. Another filter's refusal comes first.

@@ -22,13 +22,6 @@
 namespace aegis::confine {
 namespace {
 
-SetUp failed(Stage stage, int code) noexcept {
-  SetUp report;
-  report.stage = stage;
-  report.code = code;
-  return report;
-}
-
 /// Its own ids, mapped onto themselves; and last in line when memory is short is the host, not the
 /// sandbox (proc(5), oom_score_adj: 1000 is "first"; children inherit it).
 int map_user(const Prepared::Parts& parts) noexcept {
@@ -130,15 +123,15 @@ int open_network(int inlet) noexcept {
 }
 
 SetUp set_up(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
-  if (const int code = map_user(parts)) return failed(Stage::user_map, code);
+  if (const int code = map_user(parts)) return failed_at(Stage::user_map, code);
   SetUp done = parts.root->build();
   if (done.code != 0) return done;
   if (parts.spec.network == Network::granted) {
-    if (const int code = open_network(ends.inlet)) return failed(Stage::network, code);
+    if (const int code = open_network(ends.inlet)) return failed_at(Stage::network, code);
   }
   done.process_bound = bound_processes(parts.spec.bounds);
   const bool is_bounded = done.process_bound != ProcessBound::none || parts.cgroups.has_processes();
-  if (!is_bounded) return failed(Stage::bounds, EOPNOTSUPP);
+  if (!is_bounded) return failed_at(Stage::bounds, EOPNOTSUPP);
   const SetUp sealed = RootPlan::seal_proc();
   if (sealed.code != 0) return sealed;
   done.stage = Stage::bounds;
@@ -152,7 +145,7 @@ pid_t start_program(const Prepared::Parts& parts, const ChildEnds& ends) noexcep
   // memory and that its parent waits (vfork(2)), and posix_spawn(3) has no place for these steps.
   // NOLINTNEXTLINE(clang-analyzer-security.insecureAPI.vfork): as above
   const pid_t program = ::vfork();
-  if (program < 0) give_up(ends, failed(Stage::fork, errno));
+  if (program < 0) give_up(ends, failed_at(Stage::fork, errno));
   if (program == 0) run_payload(parts, ends);  // NOLINT(clang-analyzer-unix.Vfork): as above
   // It has executed, or died, or is about to die of what it has reported.
   if (has_executed(program)) say_running(ends.set_up);
@@ -163,10 +156,10 @@ pid_t start_program(const Prepared::Parts& parts, const ChildEnds& ends) noexcep
 pid_t start_traced(const Prepared::Parts& parts, ChildEnds ends) noexcept {
   int gate[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, gate) != 0)
-    give_up(ends, failed(Stage::tracing, errno));
+    give_up(ends, failed_at(Stage::tracing, errno));
   ends.gate = gate[1];
   const pid_t program = ::fork();
-  if (program < 0) give_up(ends, failed(Stage::fork, errno));
+  if (program < 0) give_up(ends, failed_at(Stage::fork, errno));
   if (program == 0) {
     ::close(gate[0]);
     run_payload(parts, ends);
@@ -174,7 +167,7 @@ pid_t start_traced(const Prepared::Parts& parts, ChildEnds ends) noexcept {
   ::close(gate[1]);
   char word = 0;
   static_cast<void>(!::read(gate[0], &word, sizeof word));  // it can be traced from now on
-  if (const int code = Tracer::seize(program)) give_up(ends, failed(Stage::tracing, code));
+  if (const int code = Tracer::seize(program)) give_up(ends, failed_at(Stage::tracing, code));
   static_cast<void>(::send(gate[0], &word, sizeof word, MSG_NOSIGNAL));
   ::close(gate[0]);
   return program;
@@ -187,9 +180,9 @@ void run_init(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_NAME, "aegis-init");
   // First of all, so that all it uses counts.
-  if (const int code = parts.cgroups.enter()) give_up(ends, failed(Stage::bounds, code));
+  if (const int code = parts.cgroups.enter()) give_up(ends, failed_at(Stage::bounds, code));
   const int signals = watch_signals();
-  if (signals < 0) give_up(ends, failed(Stage::session, errno));
+  if (signals < 0) give_up(ends, failed_at(Stage::session, errno));
   const SetUp done = set_up(parts, ends);
   if (done.code != 0) give_up(ends, done);
   static_cast<void>(!::write(ends.set_up, &done, sizeof done));

@@ -5,13 +5,14 @@
 
 #include <fcntl.h>
 #include <linux/landlock.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <string>
+
+#include "confine/mounts.h"
 
 // What came after the linux/landlock.h of Debian 12, which ends at REFER. Documented in
 // Documentation/userspace-api/landlock.rst, by ABI version.
@@ -90,15 +91,6 @@ std::size_t size_for(int abi) {
   return offsetof(RulesetAttribute, handled_access_net);
 }
 
-/// Only to look at, and by a path on which nothing has become a link since it was resolved.
-Fd open_resolved(const std::string& path) {
-  open_how how = {};
-  how.flags = O_PATH | O_CLOEXEC;
-  how.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
-  return Fd(
-      static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof(open_how))));
-}
-
 /// Not every device: one that is granted for reading is not for giving it orders.
 Ruleset::Kind kind_of(const struct stat& status, Rights rights) {
   if (S_ISDIR(status.st_mode)) return Ruleset::Kind::directory;
@@ -131,7 +123,7 @@ Result<Ruleset> Ruleset::make(const Options& options) {
 
 Result<void> Ruleset::allow(const std::vector<PathGrant>& grants) {
   for (const PathGrant& grant : grants) {
-    const Fd path = open_resolved(grant.path);
+    const Fd path(open_exactly(AT_FDCWD, grant.path.c_str()));
     if (!path.is_open()) return errno_error("open to grant", grant.path);
     struct stat status = {};
     if (::fstat(path.get(), &status) < 0) return errno_error("fstat", grant.path);

@@ -57,12 +57,17 @@ int await_tracer(int gate) noexcept {
 
 /// What every program may use, and what stands in for its home.
 int allow_own(const Prepared::Parts& parts) noexcept {
-  if (const int code = allow_commons(parts.ruleset, parts.spec.tier)) return code;
+  const auto runs = parts.spec.worker ? RunsInScratch::no : RunsInScratch::yes;
+  if (const int code = allow_commons(parts.ruleset, parts.spec.tier, runs)) return code;
   if (parts.spec.host_view) {
     const Fd root(open_exactly(AT_FDCWD, "/"));
     return root.is_open() ? parts.ruleset.allow_moves(root.get()) : errno;
   }
-  return parts.root ? parts.root->allow_home(parts.ruleset) : 0;
+  if (!parts.root) return 0;
+  if (parts.spec.worker) {
+    if (const int code = parts.root->allow_copy(parts.ruleset)) return code;
+  }
+  return parts.root->allow_home(parts.ruleset);
 }
 
 /// Landlock, seccomp, exec. From here on nothing can be undone.
@@ -128,11 +133,7 @@ void give_up(const ChildEnds& ends, const SetUp& report) noexcept {
 
 void run_payload(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
   const auto check = [&ends](Stage stage, int code) noexcept {
-    if (code == 0) return;
-    SetUp report;
-    report.stage = stage;
-    report.code = code;
-    give_up(ends, report);
+    if (code != 0) give_up(ends, failed_at(stage, code));
   };
   const auto code_of = [](bool is_done) noexcept { return is_done ? 0 : errno; };
 

@@ -24,14 +24,8 @@ constexpr mode_t kFolderMode = 0755;
 constexpr mode_t kFileMode = 0644;
 constexpr std::string_view kScratch = "/tmp";
 constexpr std::uint64_t kShmShare = 8;  // /dev/shm has this part of what /tmp has
+constexpr std::uint64_t kRootSize = 16ULL << 20U;
 
-SetUp failed(Stage stage, int code, std::uint16_t which = 0) noexcept {
-  SetUp report;
-  report.stage = stage;
-  report.code = code;
-  report.which = which;
-  return report;
-}
 constexpr SetUp kDone{};
 
 struct FixedLink {
@@ -72,9 +66,11 @@ RootPlan::RootPlan(const Spec& spec, User user) : spec_(spec) {
   plan_mounts();
   plan_folders();
   plan_files(user);
+  plan_worker();
   scratch_options_[0] = std::to_string(spec.bounds.scratch);
   scratch_options_[1] = std::to_string(spec.bounds.new_files.value_or(0) + places_in_scratch());
   shm_size_ = std::to_string(spec.bounds.scratch / kShmShare);
+  root_size_ = std::to_string(kRootSize + (spec.worker ? size_of_copy(spec.worker->copy) : 0));
 }
 
 /// What a tmpfs counts before the program makes its first file there: its root, and the way to each
@@ -114,6 +110,7 @@ void RootPlan::plan_mounts() {
     const bool may_execute = effective[i].may_execute || spec_.host_view;
     if (!may_execute) attributes |= MOUNT_ATTR_NOEXEC;
     mounts_.push_back({grants[i].path.c_str(),
+                       grants[i].path.c_str(),
                        attributes,
                        grants[i].is_directory,
                        is_inside,
@@ -173,7 +170,7 @@ void RootPlan::plan_files(User user) {
       {"etc/resolv.conf",
        spec_.network == Network::granted ? "nameserver 127.0.0.1\noptions timeout:5\n" : ""});
   files_.push_back({"etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"});
-  if (spec_.host_view) files_.push_back({"etc/empty", {}});
+  if (spec_.host_view || spec_.worker) files_.push_back({"etc/empty", {}});
   // One that was granted by a link, as systemd's resolv.conf is, comes with that link.
   const auto is_linked = [this](const File& file) {
     const auto& links = spec_.paths.links;
@@ -188,32 +185,32 @@ void RootPlan::plan_files(User user) {
 SetUp RootPlan::make_places(int root) const noexcept {
   for (const std::string& folder : folders_) {
     if (::mkdirat(root, folder.c_str(), kFolderMode) != 0 && errno != EEXIST)
-      return failed(Stage::new_root, errno);
+      return failed_at(Stage::new_root, errno);
   }
   for (const LinkOnTheWay& link : spec_.paths.links) {
     if (spec_.paths.find(link.path) != nullptr) continue;  // it comes with its tree
     if (::symlinkat(link.target.c_str(), root, below(link.path)) != 0 && errno != EEXIST)
-      return failed(Stage::new_root, errno);
+      return failed_at(Stage::new_root, errno);
   }
   return kDone;
 }
 
 SetUp RootPlan::make_skeleton(int root) const noexcept {
   for (const char* folder : kFixedFolders) {
-    if (::mkdirat(root, folder, kFolderMode) != 0) return failed(Stage::new_root, errno);
+    if (::mkdirat(root, folder, kFolderMode) != 0) return failed_at(Stage::new_root, errno);
   }
   for (const FixedLink& link : kFixedLinks) {
     // /var/tmp is a folder when something in the host's is granted.
     if (std::find(folders_.begin(), folders_.end(), link.path) != folders_.end()) continue;
-    if (::symlinkat(link.target, root, link.path) != 0) return failed(Stage::devices, errno);
+    if (::symlinkat(link.target, root, link.path) != 0) return failed_at(Stage::devices, errno);
   }
   for (const File& file : files_) {
     const Fd made(
         ::openat(root, file.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, kFileMode));
-    if (!made.is_open()) return failed(Stage::new_root, errno);
+    if (!made.is_open()) return failed_at(Stage::new_root, errno);
     const auto size = static_cast<ssize_t>(file.text.size());
     if (::write(made.get(), file.text.data(), file.text.size()) != size)
-      return failed(Stage::new_root, errno);
+      return failed_at(Stage::new_root, errno);
   }
   return kDone;
 }
@@ -229,15 +226,16 @@ int RootPlan::mount_grant(int root, const Mount& mount) noexcept {
   if (const int code = copy_tree(source.get(), mount.attributes, tree)) return code;
   if (!mount.is_directory && !mount.is_inside_mount) {
     const Fd point(
-        ::openat(root, mount.path + 1, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kFileMode));
+        ::openat(root, mount.place + 1, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kFileMode));
     if (!point.is_open()) return errno;
   }
-  return attach_at(tree.get(), root, mount.path);
+  return attach_at(tree.get(), root, mount.place);
 }
 
 SetUp RootPlan::mount_grants(int root) const noexcept {
   for (const Mount& mount : mounts_) {
-    if (const int code = mount_grant(root, mount)) return failed(Stage::grant, code, mount.which);
+    if (const int code = mount_grant(root, mount))
+      return failed_at(Stage::grant, code, mount.which);
   }
   return kDone;
 }
@@ -254,13 +252,13 @@ SetUp RootPlan::mount_guards(int root) const noexcept {
   };
   std::uint16_t which = 0;
   for (const std::string& path : spec_.self_bound) {
-    if (const int code = remount(path, 0)) return failed(Stage::self_bind, code, which);
+    if (const int code = remount(path, 0)) return failed_at(Stage::self_bind, code, which);
     ++which;
   }
   which = 0;
   for (const std::string& path : spec_.read_only) {
     if (const int code = remount(path, MOUNT_ATTR_RDONLY))
-      return failed(Stage::read_only, code, which);
+      return failed_at(Stage::read_only, code, which);
     ++which;
   }
   return kDone;
@@ -270,34 +268,37 @@ SetUp RootPlan::fill(int root, int top) const noexcept {
   SetUp done = make_skeleton(root);
   if (done.code == 0) done = mount_scratch(root);
   if (done.code == 0 && spec_.host_view) done = show_host(root, top);
+  if (done.code == 0 && spec_.worker) done = copy_workspace(root);
   if (done.code == 0) done = make_places(top);
   if (done.code == 0) done = mount_grants(top);
-  if (done.code == 0 && spec_.host_view) done = hide(root, top);
+  if (done.code == 0 && spec_.worker) done = bind_writable(root);
+  if (done.code == 0 && spec_.host_view) done = hide(root, top, spec_.host_view->hidden);
+  if (done.code == 0 && spec_.worker) done = hide(root, top, spec_.worker->hidden);
   if (done.code == 0) done = mount_guards(top);
   return done;
 }
 
 SetUp RootPlan::build() const noexcept {
   if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
-    return failed(Stage::private_mounts, errno);
+    return failed_at(Stage::private_mounts, errno);
   ::umask(0);
   Fd host;
   if (spec_.host_view) {
-    if (const int code = copy_host(host)) return failed(Stage::host_view, code);
+    if (const int code = copy_host(host)) return failed_at(Stage::host_view, code);
   }
   Fd root;
-  constexpr std::array<Option, 2> kRootOptions{{{"mode", "0755"}, {"size", "16m"}}};
-  if (const int code = make_mount("tmpfs", kRootOptions, kNoGain, root))
-    return failed(Stage::new_root, code);
+  const std::array<Option, 2> options{{{"mode", "0755"}, {"size", root_size_.c_str()}}};
+  if (const int code = make_mount("tmpfs", options, kNoGain | own_attributes(), root))
+    return failed_at(Stage::new_root, code);
   // On top of the old root: absolute names still lead into the old one, until the pivot.
   if (::move_mount(root.get(), "", AT_FDCWD, "/", MOVE_MOUNT_F_EMPTY_PATH) != 0)
-    return failed(Stage::new_root, errno);
+    return failed_at(Stage::new_root, errno);
   const int top = spec_.host_view ? host.get() : root.get();
   const SetUp filled = fill(root.get(), top);
   if (filled.code != 0) return filled;
   if (const int code = add_attributes(root.get(), MOUNT_ATTR_RDONLY))
-    return failed(Stage::new_root, code);
-  if (const int code = pivot_to(top)) return failed(Stage::pivot, code);
+    return failed_at(Stage::new_root, code);
+  if (const int code = pivot_to(top)) return failed_at(Stage::pivot, code);
   constexpr mode_t kUsual = 022;
   ::umask(kUsual);
   return kDone;
@@ -305,9 +306,9 @@ SetUp RootPlan::build() const noexcept {
 
 SetUp RootPlan::seal_proc() noexcept {
   const Fd proc(open_exactly(AT_FDCWD, "/proc"));
-  if (!proc.is_open()) return failed(Stage::proc, errno);
+  if (!proc.is_open()) return failed_at(Stage::proc, errno);
   if (const int code = add_attributes(proc.get(), MOUNT_ATTR_RDONLY))
-    return failed(Stage::proc, code);
+    return failed_at(Stage::proc, code);
   return kDone;
 }
 

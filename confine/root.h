@@ -16,6 +16,9 @@
 
 namespace aegis::confine {
 
+/// Bytes of a tmpfs that holds it.
+std::uint64_t size_of_copy(const Snapshot& copy);
+
 class RootPlan {
  public:
   /// Whose passwd(5) entry the program finds.
@@ -35,10 +38,13 @@ class RootPlan {
   /// Allows the reading of a home folder that was made: empty and read-only, it holds only what was
   /// granted in it. Async-signal-safe. 0 or an errno.
   [[nodiscard]] int allow_home(const Ruleset& ruleset) const noexcept;
+  /// Allows the reading of the copy of the workspace. Likewise.
+  [[nodiscard]] int allow_copy(const Ruleset& ruleset) const noexcept;
 
  private:
   struct Mount {
-    const char* path;
+    const char* path;          // on the host
+    const char* place;         // in the private root
     std::uint64_t attributes;  // MOUNT_ATTR_*
     bool is_directory;
     bool is_inside_mount;  // its mount point is there: it lies in a tree that was granted
@@ -55,6 +61,8 @@ class RootPlan {
   void plan_folder(const std::string& path);
   void plan_files(User user);
 
+  /// Of what the program can fill or find filled: only what was granted runs in a worker.
+  [[nodiscard]] std::uint64_t own_attributes() const noexcept;
   [[nodiscard]] SetUp fill(int root, int top) const noexcept;
   [[nodiscard]] SetUp make_skeleton(int root) const noexcept;
   [[nodiscard]] SetUp make_places(int root) const noexcept;
@@ -62,14 +70,22 @@ class RootPlan {
   [[nodiscard]] static int mount_grant(int root, const Mount& mount) noexcept;
   [[nodiscard]] SetUp mount_guards(int root) const noexcept;
   [[nodiscard]] SetUp mount_scratch(int root) const noexcept;
+  // root_worker.cc's
+  void plan_worker();
+  [[nodiscard]] SetUp copy_workspace(int root) const noexcept;
+  [[nodiscard]] SetUp bind_writable(int root) const noexcept;
   // root_host_view.cc's
   [[nodiscard]] SetUp show_host(int root, int host) const noexcept;
-  [[nodiscard]] SetUp hide(int root, int host) const noexcept;
+  [[nodiscard]] static SetUp hide(int root,
+                                  int host,
+                                  const std::vector<std::string>& hidden) noexcept;
 
   const Spec& spec_;
   std::vector<std::string> folders_;  // relative to the root, parents first
   std::vector<Mount> mounts_;
+  std::vector<Mount> binds_;  // WorkerFiles::binds
   std::vector<File> files_;
+  std::string root_size_;
   std::string scratch_options_[2];  // size= and nr_inodes= of /tmp
   std::string shm_size_;
   bool is_home_made_ = false;

@@ -28,14 +28,6 @@ constexpr std::array<const char*, 3> kOwn{"dev", "proc", "tmp"};
 /// The kernel's insides, which to root would be readable.
 constexpr std::array<const char*, 3> kNobodys{"sys/kernel", "sys/firmware", "sys/fs"};
 
-SetUp failed(Stage stage, int code, std::uint16_t which = 0) noexcept {
-  SetUp report;
-  report.stage = stage;
-  report.code = code;
-  report.which = which;
-  return report;
-}
-
 /// Lays what `source` is in `root` over `path` in `host`, if that is there.
 int lay_over(int root, const char* source, int host, const char* path) noexcept {
   const Fd place(open_exactly(host, path));
@@ -72,22 +64,22 @@ SetUp RootPlan::show_host(int root, int host) const noexcept {
   }
   const std::string& resolver = spec_.host_view->resolver;
   if (code == 0 && !resolver.empty()) code = lay_over(root, kResolver, host, resolver.c_str());
-  return code == 0 ? SetUp{} : failed(Stage::host_view, code);
+  return code == 0 ? SetUp{} : failed_at(Stage::host_view, code);
 }
 
-SetUp RootPlan::hide(int root, int host) const noexcept {
+SetUp RootPlan::hide(int root, int host, const std::vector<std::string>& hidden) noexcept {
   std::uint16_t which = 0;
-  for (const std::string& path : spec_.host_view->hidden) {
+  for (const std::string& path : hidden) {
     const Fd place(open_exactly(host, path.c_str()));
     struct stat status {};
     const bool is_there = place.is_open() && ::fstat(place.get(), &status) == 0;
     // What this process, which is capable, cannot come to, the program cannot either: with root's
     // uid alone nobody gets into another user's folders.
     const bool is_out_of_reach = errno == ENOENT || errno == ENOTDIR || errno == EACCES;
-    if (!is_there && !is_out_of_reach) return failed(Stage::hide, errno, which);
+    if (!is_there && !is_out_of_reach) return failed_at(Stage::hide, errno, which);
     const char* const cover = S_ISDIR(status.st_mode) ? kEmptyFolder : kEmptyFile;
     if (const int code = is_there ? lay_over(root, cover, host, path.c_str()) : 0)
-      return failed(Stage::hide, code, which);
+      return failed_at(Stage::hide, code, which);
     ++which;
   }
   return {};

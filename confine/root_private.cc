@@ -16,13 +16,6 @@ namespace {
 constexpr std::uint64_t kNoGain = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 constexpr mode_t kFileMode = 0644;
 
-SetUp failed(Stage stage, int code) noexcept {
-  SetUp report;
-  report.stage = stage;
-  report.code = code;
-  return report;
-}
-
 /// The devices that a program may expect, bound from the host: in a user namespace none can be made
 /// (mknod(2) needs CAP_MKNOD of the first one).
 constexpr std::array<const char*, 5> kDevices{
@@ -77,7 +70,7 @@ int bind_device(int root, const char* device) noexcept {
 /// What is private: /dev, /proc, /tmp and /dev/shm.
 SetUp RootPlan::mount_scratch(int root) const noexcept {
   for (const char* device : kDevices) {
-    if (const int code = bind_device(root, device)) return failed(Stage::devices, code);
+    if (const int code = bind_device(root, device)) return failed_at(Stage::devices, code);
   }
   struct Own {
     Stage stage;
@@ -103,7 +96,7 @@ SetUp RootPlan::mount_scratch(int root) const noexcept {
          {"size", scratch_options_[0].c_str()},
          {"nr_inodes", scratch_options_[1].c_str()}}},
        counted,
-       kNoGain},
+       kNoGain | own_attributes()},
       {Stage::scratch,
        "tmpfs",
        "dev/shm",
@@ -118,10 +111,10 @@ SetUp RootPlan::mount_scratch(int root) const noexcept {
     int code =
         make_mount(each.type, {each.options.data(), each.option_count}, each.attributes, mount);
     if (code == 0) code = attach_at(mount.get(), root, each.path);
-    if (code != 0) return failed(each.stage, code);
+    if (code != 0) return failed_at(each.stage, code);
   }
   const int code = hide_machine(root, ::geteuid());
-  return code == 0 ? SetUp{} : failed(Stage::proc, code);
+  return code == 0 ? SetUp{} : failed_at(Stage::proc, code);
 }
 
 }  // namespace aegis::confine

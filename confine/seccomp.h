@@ -35,6 +35,9 @@ class Filter {
   /// Refuses nothing but unix sockets, which would reach every service of the host whose socket can
   /// be seen, and shows a tracer what tracer.h looks at. Beside the other one.
   static Result<Filter> compile_tracing();
+  /// For the broker's workers (sandbox.h): nothing is allowed but what the table in
+  /// worker_calls.cc lists, all else is no such call (ENOSYS). No sockets but pairs.
+  static Result<Filter> compile_worker();
 
   /// Puts it on the calling thread for good. Async-signal-safe. 0, or the errno of seccomp(2).
   /// no_new_privs must be set.
