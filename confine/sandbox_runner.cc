@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// See sandbox_runner.h.
+#include "confine/sandbox_runner.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "confine/child.h"
+#include "confine/landlock.h"
+#include "confine/process.h"
+#include "confine/sandbox_answer.h"
+#include "confine/sandbox_plan.h"
+#include "confine/sandbox_watch.h"
+#include "confine/support.h"
+
+namespace aegis::confine {
+namespace {
+
+constexpr int kLeastAbi = 3;  // from here on truncating can be refused (landlock(7))
+
+/// A session of its own: what a terminal sends to its owner's group is the owner's to judge.
+void leave_owner(const SandboxOrder& order, const RunnerEnds& ends) noexcept {
+  ::prctl(PR_SET_NAME, "aegis-run");
+  reset_signals();
+  static_cast<void>(::signal(SIGPIPE, SIG_IGN));
+  ::setsid();
+  // The client waits for the end of what was 0 to 2.
+  const int kept[] = {ends.control.get(), ends.result.get(), order.workspace->descriptor()};
+  close_all_but(kept);
+  for (int i = 0; i <= STDERR_FILENO; ++i) {
+    // Without CLOEXEC: they are what a payload expects to be taken (payload.cc).
+    if (::open("/dev/null", O_RDWR) != i) ::_exit(1);
+  }
+}
+
+/// As long as there is nothing to be tidied up, the owner's end or word ends this process by itself
+/// (SIGIO, fcntl(2)): reading a workspace may take long.
+class Interruptible {
+ public:
+  explicit Interruptible(int control) noexcept : control_(control) {
+    ::fcntl(control, F_SETOWN, ::getpid());
+    ::fcntl(control, F_SETFL, O_ASYNC);
+    pollfd watched{control, POLLIN, 0};
+    if (::poll(&watched, 1, 0) != 0) ::_exit(0);
+  }
+  ~Interruptible() { ::fcntl(control_, F_SETFL, 0); }
+  Interruptible(const Interruptible&) = delete;
+  Interruptible& operator=(const Interruptible&) = delete;
+
+ private:
+  int control_;
+};
+
+SandboxEnd unbuilt(std::string why) {
+  SandboxEnd end;
+  end.why = std::move(why);
+  return end;
+}
+
+/// What is missing here for the sandbox, and what to do about it.
+std::string remedies() {
+  const Support support = probe_support();
+  std::string text;
+  for (const Layer* layer : support.missing_for(Tier::full)) {
+    text.append("; ").append(layer->name).append(": ").append(layer->detail);
+    if (!layer->remedy.empty()) text.append(" (").append(layer->remedy).append(")");
+  }
+  return text;
+}
+
+bool make_pipe(Fd& read_end, Fd& write_end) noexcept {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+  read_end = Fd(ends[0]);
+  write_end = Fd(ends[1]);
+  return true;
+}
+
+bool make_nonblocking(const Fd& fd) noexcept {
+  return ::fcntl(fd.get(), F_SETFL, O_NONBLOCK) == 0;
+}
+
+/// The program's ends; they close in this process when it has started.
+struct Theirs {
+  Fd input;
+  Fd output;
+  Fd errors;
+};
+
+bool make_pipes(bool is_fed, SandboxPipes& ours, Theirs& theirs) noexcept {
+  if (is_fed) {
+    if (!make_pipe(theirs.input, ours.input) || !make_nonblocking(ours.input)) return false;
+  } else {
+    theirs.input = Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!theirs.input.is_open()) return false;
+  }
+  return make_pipe(ours.output, theirs.output) && make_pipe(ours.errors, theirs.errors) &&
+         make_nonblocking(ours.output) && make_nonblocking(ours.errors);
+}
+
+SandboxEnd run_prepared(const SandboxOrder& order, const Prepared& prepared, int control) {
+  SandboxPipes ours;
+  std::optional<Theirs> theirs(std::in_place);
+  if (!make_pipes(!order.input.empty(), ours, *theirs))
+    return unbuilt(describe(errno_error("make the program's pipes")));
+  SetUp failed;
+  std::optional<Child> child = Child::start(
+      prepared, {theirs->input.get(), theirs->output.get(), theirs->errors.get()}, failed);
+  theirs.reset();
+  if (!child) return unbuilt(describe_failure(failed, prepared.spec()) + remedies());
+  SandboxEnd end = watch_run(*child, {std::move(ours), order.input, order.bounds, control});
+  end.memory_kills = prepared.memory_kills();
+  return end;
+}
+
+SandboxEnd run_planned(const SandboxOrder& order,
+                       const Filter& filter,
+                       SandboxPlan plan,
+                       int control) {
+  auto prepared = Prepared::make_with(filter, std::move(plan.spec));
+  if (!prepared) return unbuilt(describe(prepared.error()) + remedies());
+  SandboxEnd end = run_prepared(order, *prepared, control);
+  end.snapshot_left_out = plan.left_out;
+  static_cast<void>(prepared->finish());  // of a cgroup that stays nobody can be told here
+  return end;
+}
+
+SandboxEnd run_order(const SandboxOrder& order, const Filter& filter, int control) {
+  if (landlock_abi() < kLeastAbi)
+    return unbuilt("a sandbox for the broker cannot be had here" + remedies());
+  std::variant<SandboxPlan, PathFault, Error> planned;
+  {
+    const Interruptible interruptible(control);
+    planned = plan_sandbox(order);
+  }
+  if (const Error* error = std::get_if<Error>(&planned)) return unbuilt(describe(*error));
+  if (const PathFault* fault = std::get_if<PathFault>(&planned)) {
+    SandboxEnd end = unbuilt("a path that is to be written cannot be opened");
+    end.writable_fault = *fault;
+    return end;
+  }
+  return run_planned(order, filter, std::get<SandboxPlan>(std::move(planned)), control);
+}
+
+void tell(int result, std::string_view bytes) noexcept {
+  while (!bytes.empty()) {
+    const ssize_t size = ::write(result, bytes.data(), bytes.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return;  // nobody is there any more
+    bytes.remove_prefix(static_cast<std::size_t>(size));
+  }
+}
+
+}  // namespace
+
+void run_sandbox(const SandboxOrder& order, const Filter& filter, RunnerEnds ends) noexcept {
+  leave_owner(order, ends);
+  tell(ends.result.get(), encode_end(run_order(order, filter, ends.control.get())));
+  ::_exit(0);
+}
+
+}  // namespace aegis::confine
