@@ -43,7 +43,7 @@ FolderNames read_names(Fd folder, std::size_t limit) {
   FolderNames found;
   const std::unique_ptr<DIR, CloseFolder> stream(::fdopendir(folder.get()));
   if (!stream) {
-    found.code = errno;
+    found.is_cut = true;
     return found;
   }
   static_cast<void>(folder.release());  // the stream's now
@@ -51,7 +51,7 @@ FolderNames read_names(Fd folder, std::size_t limit) {
     errno = 0;
     const dirent* const entry = ::readdir(stream.get());
     if (entry == nullptr) {
-      found.code = errno;  // ENOENT: the folder was removed
+      found.is_cut = errno != 0 && errno != ENOENT;  // ENOENT: the folder was removed
       break;
     }
     const std::string_view name = entry->d_name;

@@ -18,8 +18,8 @@ struct FolderNames {
     Type type = Type::unknown;
   };
   std::vector<Each> names;  // sorted by bytes, without "." and ".."
-  bool is_cut = false;      // there are more: which of them these are is the file system's choice
-  int code = 0;             // errno of a folder that could not be read to its end
+  bool is_cut = false;      // there are more, or it cannot be told; which of them these are is the
+                            // file system's choice
 };
 
 /// At most `limit` of them. `folder` is a folder opened for reading.

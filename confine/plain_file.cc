@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/statfs.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,7 +20,7 @@ namespace {
 
 std::optional<PathFault> fault_in(int fd, const struct stat& status) noexcept {
   if (S_ISLNK(status.st_mode)) return PathFault::linked;
-  if (!S_ISREG(status.st_mode) || is_on_procfs(fd, status)) return PathFault::not_regular;
+  if (!S_ISREG(status.st_mode) || is_on_procfs(fd)) return PathFault::not_regular;
   if (status.st_nlink > 1) return PathFault::many_links;
   return std::nullopt;
 }
@@ -100,15 +99,13 @@ std::variant<std::string, PathFault> normalize(const std::string& path) {
   return plain;
 }
 
-bool is_on_procfs(int fd, const struct stat& status) noexcept {
-  // Its devices have no number of their own, unlike those of most disks: spares the call.
-  if (major(status.st_dev) != 0) return false;
+bool is_on_procfs(int fd) noexcept {
   struct statfs file_system {};
   return ::fstatfs(fd, &file_system) != 0 || file_system.f_type == PROC_SUPER_MAGIC;
 }
 
 std::variant<PlainFile, PathFault> find_plain_file(int folder, const std::string& name) {
-  constexpr int kAttempts = 16;
+  constexpr int kAttempts = 64;  // of a file written to without a pause, two in three fail
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     Fd fd = open_beneath(folder, name, O_PATH);
     struct stat status {};

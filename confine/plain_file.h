@@ -43,6 +43,6 @@ std::variant<ReadFile, PathFault> read_plain_file(const PlainFile& file, std::si
 
 /// Whether files in there tell about processes instead of keeping what somebody wrote: procfs,
 /// which may be mounted anywhere.
-bool is_on_procfs(int fd, const struct stat& status) noexcept;
+bool is_on_procfs(int fd) noexcept;
 
 }  // namespace aegis::confine

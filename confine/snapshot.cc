@@ -35,12 +35,13 @@ class Copier {
 
   Snapshot run(Fd folder) {
     copy_folder(std::move(folder), Pending{});
-    while (!pending_.empty()) {
+    while (!pending_.empty() && !is_late()) {
       const Pending next = std::move(pending_.front());
       pending_.pop_front();
       Fd fd = open_beneath(root_, next.path, O_RDONLY | O_DIRECTORY);
       if (fd.is_open()) copy_folder(std::move(fd), next);
     }
+    copy_.left_out += pending_.size();
     std::sort(copy_.entries.begin(), copy_.entries.end(), [](const auto& one, const auto& other) {
       return one.path < other.path;
     });
@@ -54,8 +55,7 @@ class Copier {
   };
 
   void copy_folder(Fd folder, const Pending& at) {
-    struct stat status {};
-    if (::fstat(folder.get(), &status) != 0 || is_on_procfs(folder.get(), status)) return;
+    if (is_on_procfs(folder.get())) return;
     const Fd kept(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0));
     if (!kept.is_open()) return;
     const FolderNames found = read_names(std::move(folder), kMaxNames - names_read_);
@@ -113,8 +113,9 @@ class Copier {
   }
 
   [[nodiscard]] bool has_no_room(const std::string& path) const {
-    return path.size() > kMaxPath || std::chrono::steady_clock::now() > end_;
+    return path.size() > kMaxPath || is_late();
   }
+  [[nodiscard]] bool is_late() const { return std::chrono::steady_clock::now() > end_; }
 
   int root_;
   Workspace::SnapshotBounds bounds_;

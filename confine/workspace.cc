@@ -71,9 +71,11 @@ std::variant<PathGrant, PathFault> Workspace::resolve(const std::string& path) c
   const auto plain = normalize(path);
   if (const auto* fault = std::get_if<PathFault>(&plain)) return *fault;
   const auto& name = std::get<std::string>(plain);
-  const std::optional<struct stat> look = look_beneath(folder_.get(), name);
-  if (!look) return fault_of(errno);
-  PathGrant grant{join(root_, name), {.may_write = true}, S_ISDIR(look->st_mode), id_of(*look)};
+  const Fd fd = open_beneath(folder_.get(), name, O_PATH);
+  struct stat look {};
+  if (!fd.is_open() || ::fstat(fd.get(), &look) != 0) return fault_of(errno);
+  PathGrant grant{join(root_, name), {.may_write = true}, S_ISDIR(look.st_mode), id_of(look)};
+  if (grant.is_directory && is_on_procfs(fd.get())) return PathFault::not_readable;
   if (grant.is_directory) return grant;
   const auto file = find_plain_file(folder_.get(), name);
   if (const auto* fault = std::get_if<PathFault>(&file)) return *fault;

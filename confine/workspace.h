@@ -56,8 +56,8 @@ struct Snapshot {
   };
   std::vector<Entry> entries;
   std::uint64_t bytes = 0;
-  // Files and folders for which there was no room; at least so many, since what lies in such a
-  // folder is not looked at.
+  // Files and folders for which there was no room. What lies in such a folder is not looked at, nor
+  // counted.
   std::uint64_t left_out = 0;
 };
 
@@ -66,8 +66,17 @@ class Workspace {
   /// `root` is absolute. One that is a symbolic link is refused; links above it are the user's.
   static Result<Workspace> open(const std::string& root);
 
-  /// `path` is relative, without ".."; "" is the root. O_PATH first, then judged, then opened by
-  /// its descriptor. At most `most` bytes, whatever fstat(2) says.
+  // Paths are relative; "" is the root. "." and "//" are as good as not there; what begins with '/'
+  // or has ".." in it is `linked`, since it leads out or could.
+  //
+  // Whatever others do to the folder meanwhile, moving it included: each step goes from a folder to
+  // what lies in it at that moment, from this very folder down, and never through a link. Once the
+  // folder is removed, all is not_found. What is mounted in it is its owner's doing and belongs to
+  // it, but for procfs. A file system that does not answer (FUSE, NFS) makes these wait.
+
+  /// A regular file with this one name. Found with O_PATH, then judged, then opened by its
+  /// descriptor, so nothing else is ever opened (plain_file.h). At most `most` bytes, whatever
+  /// fstat(2) says; where it is cut may be amid a character.
   [[nodiscard]] std::variant<ReadFile, PathFault> read(const std::string& path,
                                                        std::size_t most) const;
 
@@ -78,6 +87,9 @@ class Workspace {
     std::size_t max_entries = 10'000;
     enum class Dotted : std::uint8_t { left_out, shown } dotted = Dotted::left_out;
   };
+  /// Level by level, each by name; cut when there is no room for more entries, or when some tens of
+  /// thousands of names were looked at. Then which names of a greater folder are shown is the file
+  /// system's choice. A folder that cannot be read, or is gone when its turn comes, is shown empty.
   [[nodiscard]] std::variant<FolderList, PathFault> list(const std::string& path,
                                                          const ListOptions& options,
                                                          const IsHidden& is_hidden) const;
@@ -89,7 +101,9 @@ class Workspace {
     std::size_t max_depth = 64;
     std::chrono::milliseconds max_time{10'000};  // then the rest is left out
   };
-  /// Regular files with one name, and folders. Links and everything else are left out in silence.
+  /// Regular files with one name, and folders, level by level, each by name: what has room of an
+  /// unchanged workspace is the same each time. Links, what cannot be read and everything else are
+  /// left out in silence.
   [[nodiscard]] Result<Snapshot> snapshot(const SnapshotBounds& bounds,
                                           const IsHidden& is_hidden) const;
 

@@ -11,6 +11,8 @@
 #include <optional>
 #include <utility>
 
+#include <climits>
+
 #include "confine/beneath.h"
 #include "confine/folder_names.h"
 #include "confine/plain_file.h"
@@ -56,7 +58,7 @@ class Lister {
   FolderList run(Fd folder) {
     take_in(std::move(folder), Pending{});
     // Relative to the first: the paths of this list.
-    while (!pending_.empty() && !list_.is_cut) {
+    while (!pending_.empty() && !is_full_) {
       const Pending next = std::move(pending_.front());
       pending_.pop_front();
       Fd fd = open_beneath(base_fd_.get(), next.path, O_RDONLY | O_DIRECTORY);
@@ -75,6 +77,7 @@ class Lister {
   };
 
   void take_in(Fd folder, const Pending& at) {
+    if (is_on_procfs(folder.get())) return;
     Fd kept(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0));
     if (!kept.is_open()) return;
     const FolderNames found = read_names(std::move(folder), kMaxNames - names_read_);
@@ -82,12 +85,13 @@ class Lister {
     for (const FolderNames::Each& each : found.names) {
       if (!is_shown(join(base_, join(at.path, each.name)), each.name)) continue;
       if (list_.entries.size() == options_.max_entries) {
-        list_.is_cut = true;
+        is_full_ = true;
         break;
       }
       show(kept.get(), each, at);
     }
-    list_.is_cut |= found.is_cut;
+    is_full_ |= names_read_ == kMaxNames && found.is_cut;
+    list_.is_cut |= is_full_ || found.is_cut;
     if (!base_fd_.is_open()) base_fd_ = std::move(kept);
   }
 
@@ -103,9 +107,16 @@ class Lister {
     const Type type = each.type == Type::unknown ? type_of(folder, each.name) : each.type;
     WorkspaceEntry entry{join(at.path, each.name), shown_type(type)};
     if (type == Type::file) entry.size = size_of(folder, each.name);
-    if (type == Type::folder && at.depth < options_.max_depth)
-      pending_.push_back({entry.path, at.depth + 1});
+    if (type == Type::folder && at.depth < options_.max_depth) queue(entry.path, at.depth + 1);
     list_.entries.push_back(std::move(entry));
+  }
+
+  void queue(const std::string& path, std::size_t depth) {
+    if (path.size() >= PATH_MAX) {  // there, but not to be opened
+      list_.is_cut = true;
+    } else {
+      pending_.push_back({path, depth});
+    }
   }
 
   std::string base_;  // of the folder asked for, relative to the workspace's root
@@ -114,6 +125,7 @@ class Lister {
   const Workspace::IsHidden& is_hidden_;  // the caller's, for the time of the call
   std::deque<Pending> pending_;
   std::size_t names_read_ = 0;
+  bool is_full_ = false;
   FolderList list_;
 };
 
@@ -122,7 +134,9 @@ PathFault folder_fault(int root, const std::string& path, int code) {
   if (code != ENOTDIR) return fault_of(code);
   const std::optional<struct stat> status = look_beneath(root, path);
   if (!status) return fault_of(errno);
-  return S_ISLNK(status->st_mode) ? PathFault::linked : PathFault::not_a_folder;
+  // A folder by now: then it was a link a moment ago, or stood behind something else.
+  const bool was_link = S_ISLNK(status->st_mode) || S_ISDIR(status->st_mode);
+  return was_link ? PathFault::linked : PathFault::not_a_folder;
 }
 
 }  // namespace
@@ -139,7 +153,7 @@ std::variant<FolderList, PathFault> Workspace::list(const std::string& path,
   struct stat status {};
   if (::fstat(folder.get(), &status) != 0) return PathFault::not_readable;
   if (status.st_nlink == 0) return PathFault::not_found;  // removed, but held by our descriptor
-  if (is_on_procfs(folder.get(), status)) return PathFault::not_readable;
+  if (is_on_procfs(folder.get())) return PathFault::not_readable;
   return Lister(std::move(base), options, is_hidden).run(std::move(folder));
 }
 

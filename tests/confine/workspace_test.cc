@@ -2,6 +2,9 @@
 // What a workspace's files give out, and what nothing in it makes it give out.
 #include "confine/workspace.h"
 
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -9,7 +12,6 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -17,44 +19,15 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/confine/sandbox.h"
+#include "tests/confine/workspace_site.h"
 
 namespace aegis::confine {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kPlenty = 1U << 20U;
-constexpr std::string_view kSecret = "the secret of outside";
-
-/// A workspace "ws" with a secret beside it.
-struct Site : Scratch {
-  Site() {
-    write("outside/secret", kSecret);
-    fs::create_directory(path("ws"));
-  }
-  [[nodiscard]] Workspace open() const {
-    Result<Workspace> opened = Workspace::open(path("ws"));
-    if (!opened) FAIL(describe(opened.error()));
-    return std::move(opened).value();
-  }
-};
-
-std::string_view word(PathFault fault) {
-  constexpr std::string_view kWords[] = {
-      "not_found", "linked", "not_regular", "not_a_folder", "many_links", "not_readable"};
-  return kWords[static_cast<std::size_t>(fault)];
-}
-
-/// "text:" and what was read, or the fault's name.
-std::string outcome(const std::variant<ReadFile, PathFault>& read) {
-  if (const auto* fault = std::get_if<PathFault>(&read)) return std::string(word(*fault));
-  const auto& file = std::get<ReadFile>(read);
-  return (file.is_cut ? "cut:" : "text:") + file.bytes;
-}
-std::string outcome(const std::variant<PathGrant, PathFault>& resolved) {
-  if (const auto* fault = std::get_if<PathFault>(&resolved)) return std::string(word(*fault));
-  return std::get<PathGrant>(resolved).path;
+bool mount_on(const std::string& folder, const std::string& place) {
+  return ::mount(folder.c_str(), place.c_str(), "", MS_BIND | MS_REC, nullptr) == 0;
 }
 
 std::string why_not(const std::string& root) {
@@ -147,7 +120,7 @@ TEST_CASE("a symbolic link is refused wherever it stands and wherever it points"
     CAPTURE(path);
     CHECK(outcome(workspace.read(path, kPlenty)) == "linked");
     CHECK(outcome(workspace.resolve(path)) == "linked");
-    CHECK(std::get<PathFault>(workspace.list(path, {}, {})) == PathFault::linked);
+    CHECK(outcome(workspace.list(path, {}, {})) == "linked");
   }
 }
 
@@ -157,7 +130,7 @@ TEST_CASE("nothing but a regular file with one name is read") {
   REQUIRE(::mkfifo(site.path("ws/fifo").c_str(), 0600) == 0);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  std::snprintf(address.sun_path, sizeof address.sun_path, "%s", site.path("ws/socket").c_str());
+  site.path("ws/socket").copy(address.sun_path, sizeof address.sun_path - 1);
   const Fd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   REQUIRE(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
   const Workspace workspace = site.open();
@@ -167,7 +140,7 @@ TEST_CASE("nothing but a regular file with one name is read") {
     CAPTURE(path);
     CHECK(outcome(workspace.read(path, kPlenty)) == "not_regular");
     CHECK(outcome(workspace.resolve(path)) == "not_regular");
-    CHECK(std::get<PathFault>(workspace.list(path, {}, {})) == PathFault::not_a_folder);
+    CHECK(outcome(workspace.list(path, {}, {})) == "not_a_folder");
   }
 }
 
@@ -264,8 +237,67 @@ TEST_CASE("a root that is removed or replaced after it was opened is never anoth
   CHECK(outcome(workspace.read("b", kPlenty)) == "not_found");
   fs::remove_all(site.path("moved"));
   CHECK(outcome(workspace.read("a", kPlenty)) == "not_found");
-  CHECK(std::get<PathFault>(workspace.list("", {}, {})) == PathFault::not_found);
+  CHECK(outcome(workspace.list("", {}, {})) == "not_found");
   CHECK_FALSE(workspace.snapshot({}, {}).is_ok());
+}
+
+TEST_CASE("what this user may not read is told as that, not as missing") {
+  const Site site;
+  site.write("ws/mine", "x");
+  site.write("ws/open", "x");
+  site.write("ws/closed/a", "x");
+  fs::permissions(site.path("ws"), fs::perms(0755));
+  fs::permissions(site.path("ws/open"), fs::perms(0644));
+  fs::permissions(site.path("ws/mine"), fs::perms::none);
+  fs::permissions(site.path("ws/closed"), fs::perms::none);
+  const Workspace workspace = site.open();
+  CHECK(run_forked([&workspace] {
+          constexpr uid_t kNobody = 65534;
+          if (::getuid() == 0 && ::setresuid(kNobody, kNobody, kNobody) != 0) return kNotPossible;
+          // As aegis is while it holds a key; its /proc/self is root's then (proc(5)).
+          ::prctl(PR_SET_DUMPABLE, 0);
+          return first_wrong({
+              {outcome(workspace.read("open", kPlenty)), "text:x"},
+              {outcome(workspace.read("mine", kPlenty)), "not_readable"},
+              {outcome(workspace.read("closed/a", kPlenty)), "not_readable"},
+              {outcome(workspace.list("closed", {}, {})), "not_readable"},
+              {outcome(workspace.list("", {.max_depth = 3}, {})), "closed/ mine open"},
+              {outcome(workspace.snapshot({}, {}).value()), "closed/ open"},
+          });
+        }) == 0);
+  fs::permissions(site.path("ws/closed"), fs::perms::owner_all);
+}
+
+TEST_CASE("a mounted folder belongs to the workspace, and a procfs in it is not read") {
+  const Site site;
+  fs::create_directory(site.path("ws/processes"));
+  fs::create_directory(site.path("ws/mounted"));
+  const int code = run_forked([&site] {
+    if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0 ||
+        !mount_on("/proc", site.path("ws/processes")) ||
+        !mount_on(site.path("outside"), site.path("ws/mounted"))) {
+      return kNotPossible;
+    }
+    const Workspace workspace = site.open();
+    const std::string own = "processes/" + std::to_string(::getpid());
+    const std::string all = "mounted/ mounted/secret processes/";
+    return first_wrong({
+        {outcome(workspace.read("processes/version", kPlenty)), "not_regular"},
+        {outcome(workspace.read("processes/self/environ", kPlenty)), "linked"},
+        {outcome(workspace.read(own + "/environ", kPlenty)), "not_regular"},
+        {outcome(workspace.read(own + "/root/etc/passwd", kPlenty)), "linked"},
+        {outcome(workspace.list("processes", {}, {})), "not_readable"},
+        {outcome(workspace.resolve(own)), "not_readable"},
+        {outcome(workspace.list("", {.max_depth = 2}, {})), all},
+        {outcome(workspace.snapshot({}, {}).value()), all},
+        {outcome(workspace.read("mounted/secret", kPlenty)), "text:" + std::string(kSecret)},
+    });
+  });
+  if (code == kNotPossible) {
+    MESSAGE("skipped: no mount in a user namespace of one's own");
+    return;
+  }
+  CHECK(code == 0);
 }
 
 }  // namespace aegis::confine
