@@ -76,22 +76,16 @@ Result<Tier> choose_tier(const ConfineRequest& request) {
   return request.tier;
 }
 
-/// What stands for /tmp where it cannot be private: a folder of the program's own.
-Result<std::string> make_scratch() {
-  std::string name = "/tmp/aegis-XXXXXX";
-  if (::mkdtemp(name.data()) == nullptr) return confine::errno_error("make a folder", "/tmp");
-  return name;
-}
-
-Result<void> use_scratch(confine::Spec& spec) {
-  spec.scratch = AEGIS_TRY(make_scratch());
+/// What stands for /tmp where it cannot be private.
+Result<void> use_scratch(const std::string& folder, confine::Spec& spec) {
+  spec.scratch = folder;
   spec.paths.add(
-      AEGIS_TRY(confine::resolve_grant(spec.scratch, {.may_write = true, .may_execute = true})));
+      AEGIS_TRY(confine::resolve_grant(folder, {.may_write = true, .may_execute = true})));
   static constexpr std::string_view kVariable = "TMPDIR=";
   const auto is_tmpdir = [](const std::string& each) { return each.rfind(kVariable, 0) == 0; };
   std::vector<std::string>& all = spec.environment;
   all.erase(std::remove_if(all.begin(), all.end(), is_tmpdir), all.end());
-  all.push_back(std::string(kVariable) + spec.scratch);
+  all.push_back(std::string(kVariable) + folder);
   return {};
 }
 
@@ -118,19 +112,6 @@ Kept complete(Kept kept, const ConfineRequest& request, const std::string& home)
   return kept;
 }
 
-Result<ConfinePlan> plan_without_exposure(const ConfineRequest& request,
-                                          const std::vector<std::string>& argv,
-                                          const Kept& kept) {
-  ConfinePlan plan = AEGIS_TRY(plan_confinement(request, argv, own_environment()));
-  AEGIS_TRY(check_exposure(plan.spec.paths, complete(kept, request, plan.spec.home)));
-  return plan;
-}
-
-Result<void> complete_spec(confine::Spec& spec) {
-  if (spec.tier == Tier::landlock) AEGIS_TRY(use_scratch(spec));
-  return check_size(spec.paths);
-}
-
 }  // namespace
 
 Confinement::Confinement(const ConfineRequest& request) : asked_(request.tier) {}
@@ -140,12 +121,30 @@ Result<Confinement> Confinement::prepare(ConfineRequest request,
                                          const Kept& kept) {
   Confinement made(request);
   request.tier = AEGIS_TRY(choose_tier(request));
-  ConfinePlan plan = AEGIS_TRY(plan_without_exposure(request, argv, kept));
+  ConfinePlan plan = AEGIS_TRY(made.plan(request, argv, kept));
   AEGIS_TRY(made.plan_guards(request, plan.spec));
-  AEGIS_TRY(complete_spec(plan.spec));
+  AEGIS_TRY(made.complete_spec(plan.spec));
   if (request.is_explained) AEGIS_TRY(made.explain_instead(plan, request, kept));
   AEGIS_TRY(made.make_ready(std::move(plan)));
   return made;
+}
+
+/// Of a plan that exposes nothing of what is kept.
+Result<ConfinePlan> Confinement::plan(const ConfineRequest& request,
+                                      const std::vector<std::string>& argv,
+                                      const Kept& kept) {
+  ConfinePlan plan = AEGIS_TRY(plan_confinement(request, argv, own_environment()));
+  kept_ = complete(kept, request, plan.spec.home);
+  AEGIS_TRY(check_exposure(plan.spec.paths, kept_));
+  return plan;
+}
+
+Result<void> Confinement::complete_spec(confine::Spec& spec) {
+  if (spec.tier == Tier::landlock) {
+    scratch_.emplace(AEGIS_TRY(ScratchFolder::make()));
+    AEGIS_TRY(use_scratch(scratch_->path(), spec));
+  }
+  return check_size(spec.paths);
 }
 
 Result<void> Confinement::explain_instead(ConfinePlan& plan,
@@ -192,7 +191,12 @@ std::vector<std::string> Confinement::caveats() const {
 }
 
 Confinement::Unstarted Confinement::explain_unstarted(const confine::SetUp& failed) const {
-  const std::string why = confine::describe_failure(failed, spec());
+  std::string why = confine::describe_failure(failed, spec());
+  // It ended without a word, as only the kernel ends it.
+  if (failed.code == ECHILD && spec().bounds.is_memory_asked_for) {
+    why = "start " + spec().program + ": it was ended before it ran: --max-memory " +
+          std::to_string(spec().bounds.memory) + " bytes may be too little for any program";
+  }
   if (failed.stage != confine::Stage::exec || failed.code == 0)
     return {why + remedies(spec().tier), kAegisFailed};
   return {why, failed.code == ENOENT ? kNotFound : kCannotExecute};

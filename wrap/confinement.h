@@ -18,6 +18,7 @@
 #include "wrap/confine_plan.h"
 #include "wrap/explained.h"
 #include "wrap/exposure.h"
+#include "wrap/scratch_folder.h"
 #include "wrap/watch.h"
 
 namespace aegis::wrap {
@@ -70,13 +71,20 @@ class Confinement {
   confine::Result<void> explain_instead(ConfinePlan& plan,
                                         const ConfineRequest& request,
                                         const Kept& kept);
+  confine::Result<ConfinePlan> plan(const ConfineRequest& request,
+                                    const std::vector<std::string>& argv,
+                                    const Kept& kept);
+  confine::Result<void> complete_spec(confine::Spec& spec);
   confine::Result<void> make_ready(ConfinePlan plan);
   confine::Result<void> plan_guards(const ConfineRequest& request, confine::Spec& spec);
   void read_reports(const Note& note);
   std::optional<Ending> look_after(confine::GuardWatch& guard, const Note& note);
   std::optional<Ending> on_timer(const Note& note);
+  [[nodiscard]] bool is_beside_advice(const std::string& path) const;
   void list_grants();
 
+  Kept kept_;
+  std::optional<ScratchFolder> scratch_;  // tier landlock
   std::unique_ptr<confine::Prepared> prepared_;
   confine::Profile profile_;
   std::vector<confine::NetGrant> net_;

@@ -172,10 +172,23 @@ void Confinement::note_errors(std::string_view text) {
     errors_.erase(0, errors_.size() - confine::kMaxHintText);
 }
 
+/// To grant it would be no advice: the next start would refuse that, or it is granted by the name
+/// that it has without links.
+bool Confinement::is_beside_advice(const std::string& path) const {
+  const auto resolved = confine::resolve_grant(path, {});
+  if (!resolved) return false;
+  const std::string& real = resolved->grant.path;
+  if (real != path && spec().paths.find(real) != nullptr) return true;
+  confine::PathGrants alone;
+  alone.add(*resolved);
+  return !check_exposure(alone, kept_);
+}
+
 void Confinement::explain_end(int wait_status) const {
   if (wait_status == 0 || explained_) return;
-  const auto is_on_host = [](const std::string& path) {
-    return ::faccessat(AT_FDCWD, path.c_str(), F_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0;
+  const auto is_on_host = [this](const std::string& path) {
+    return ::faccessat(AT_FDCWD, path.c_str(), F_OK, AT_EACCESS | AT_SYMLINK_NOFOLLOW) == 0 &&
+           !is_beside_advice(path);
   };
   const confine::Spec& done = spec();
   for (const std::string& hint : confine::explain_death(

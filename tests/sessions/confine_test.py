@@ -256,6 +256,16 @@ class Bounds(ConfineCase):
                 self.assertEqual(self.python(script.format(48), *flags).stdout, b"had\n")
                 self.assertEqual(self.python(script.format(128), *flags).stdout, b"refused\n")
 
+    @harness.not_sanitized
+    def test_too_little_memory_to_start_is_called_that(self):
+        for tier in confined.tiers():
+            with self.subTest(tier=tier):
+                run = self.confine("--tier", tier, "--max-memory", "64KiB", command=["/bin/true"])
+                # Where there is no cgroup the program may start, and its loader says the like.
+                words = b"cannot allocate" if run.returncode == 127 else b"--max-memory 65536 bytes may be too little"
+                self.assertIn(words, run.stderr)
+                self.assertIn(run.returncode, (125, 126, 127), run.stderr)
+
     def test_size_of_a_file(self):
         for tier in confined.tiers():
             with self.subTest(tier=tier):
@@ -319,6 +329,17 @@ class Tiers(ConfineCase):
                 self.assertEqual((run.returncode, run.stdout), (1, b""))
                 run = self.confine("--tier", tier, "--allow-read", self.secret, command=["cat", self.secret])
                 self.assertEqual((run.returncode, run.stdout), (0, b"what nobody granted\n"))
+
+    def test_a_hint_names_nothing_that_the_next_start_would_refuse_or_that_is_granted(self):
+        key = os.path.join(self.env()["HOME"], ".config/aegis/signing.key")
+        if not os.path.exists(key):
+            self.assertEqual(self.aegis("keygen").returncode, 0)
+        for tier in confined.tiers():
+            with self.subTest(tier=tier):
+                run = self.confine("--tier", tier, command=["/bin/cat", key, self.secret])
+                self.assertIn(f"--allow-read {self.secret}\n".encode(), run.stderr)
+                self.assertNotIn(f"--allow-read {key}".encode(), run.stderr)
+                self.assertNotIn(b"--allow-read /bin", run.stderr)
 
     @harness.needs_root
     def test_as_an_ordinary_user(self):
