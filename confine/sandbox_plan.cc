@@ -48,7 +48,7 @@ constexpr std::uint64_t kMemoryOfEntry = 2048;
 constexpr std::uint64_t kMemoryOfInit = 8ULL << 20U;
 /// Of what may be written all names are looked at, for those that are to be hidden in it.
 constexpr std::size_t kMaxWritableEntries = 200'000;
-constexpr std::size_t kMaxWritableDepth = 256;
+constexpr std::size_t kMaxWritableDepth = 4096;  // no path is deeper (PATH_MAX)
 
 std::string place_of(const std::string& path) {
   return path.empty() ? kWorkspacePlace : std::string(kWorkspacePlace) + "/" + path;
