@@ -2,6 +2,7 @@
 // The yardstick: one process between client and server that polls, reads up to 64 KiB and writes
 // them, and looks at nothing. It has aegis's place in the process tree. It is no model of a relay:
 // it may block on a full pipe.
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 
 #include "confine/fd.h"
 #include "tests/bench/relay/fail.h"
+#include "tests/bench/relay/floor.h"
 #include "tests/bench/relay/modes.h"
 
 namespace aegis::relay_bench {
@@ -30,6 +32,16 @@ bool move_once(int from, int to) {
     done += part;
   }
   return count > 0;
+}
+
+/// Where every step is taken down before it is made; or nowhere.
+void record(const Fd& file) {
+  if (!file.is_open()) return;
+  std::array<char, kAppendBytes> line;
+  line.fill('x');
+  if (::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()) ||
+      ::fdatasync(file.get()) != 0)
+    fail("synced relay: record");
 }
 
 struct Server {
@@ -56,13 +68,12 @@ Server start(char** argv) {
   return {pid, Fd(in[1]), Fd(out[0])};
 }
 
-}  // namespace
-
-int relay_bare(char** argv) {
+int relay(char** argv, const Fd& file) {
   Server server = start(argv);
   std::array<pollfd, 2> fds{{{STDIN_FILENO, POLLIN, 0}, {server.output.get(), POLLIN, 0}}};
   for (;;) {
     if (::poll(fds.data(), fds.size(), -1) < 0) fail("bare relay: poll");
+    if (fds[0].revents != 0) record(file);
     if (fds[0].revents != 0 && !move_once(STDIN_FILENO, server.input.get())) {
       server.input.reset();
       fds[0].fd = -1;
@@ -72,6 +83,18 @@ int relay_bare(char** argv) {
   int status = 0;
   if (::waitpid(server.pid, &status, 0) < 0) fail("bare relay: wait");
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+}  // namespace
+
+int relay_bare(char** argv) {
+  return relay(argv, Fd());
+}
+
+int relay_synced(const char* path, char** argv) {
+  const Fd file(::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!file.is_open()) fail("synced relay: open");
+  return relay(argv, file);
 }
 
 }  // namespace aegis::relay_bench

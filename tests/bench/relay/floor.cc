@@ -24,7 +24,6 @@ namespace {
 constexpr char kSync = 's';
 constexpr char kSign = 'g';
 constexpr std::size_t kSignatures = 32;
-constexpr std::size_t kAppendBytes = 500;
 constexpr std::size_t kSignedBytes = 1200;
 
 using Durations = std::array<double, kSignatures>;

@@ -3,10 +3,15 @@
 // the same pause): a helper process signs and syncs when told to and says how long that alone took.
 #pragma once
 
+#include <cstddef>
+
 #include "tests/bench/relay/samples.h"
 #include "tests/bench/relay/session.h"
 
 namespace aegis::relay_bench {
+
+/// What one sync is of: about an intent, as the record has it.
+inline constexpr std::size_t kAppendBytes = 500;
 
 class Floor {
  public:

@@ -54,7 +54,7 @@ constexpr Block kBlocks[] = {
      20,
      150,
      [](Client& client) { return client.call(); },
-     {S::direct, S::bare, S::off, S::policy, S::call}},
+     {S::direct, S::bare, S::synced, S::off, S::policy, S::call}},
     {Workload::hot_call,
      Pause::no,
      20,
