@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "confine/command.h"
-#include "confine/sensitive.h"
 
 namespace aegis::confine {
 namespace {
@@ -149,7 +148,8 @@ class Explainer {
     return wish.kind == Kind::other || (is_allowed(wish.path, wish.need) && is_named(wish));
   }
   [[nodiscard]] bool is_secret(const Wish& wish) const {
-    return is_hidden(wish.path) || is_sensitive(wish.path) || is_sensitive(wish.written);
+    return is_hidden(wish.path) || is_any_sensitive(wish.path, watched_.is_sensitive) ||
+           is_any_sensitive(wish.written, watched_.is_sensitive);
   }
 
   void take(const Wish& wish) {

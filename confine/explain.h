@@ -13,6 +13,7 @@
 #include "confine/egress.h"
 #include "confine/grants.h"
 #include "confine/net_report.h"
+#include "confine/sensitive.h"
 #include "confine/wish.h"
 
 namespace aegis::confine {
@@ -22,6 +23,7 @@ struct Watched {
   std::string_view home;                   // absolute, without links, or empty
   const std::vector<std::string>& hidden;  // what was empty in this run; sorted, without links
   const std::vector<Wish>& wishes;
+  IsSensitiveName is_sensitive;
 };
 
 struct Explanation {

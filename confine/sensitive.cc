@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <deque>
-#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -18,49 +16,6 @@
 
 namespace aegis::confine {
 namespace {
-
-enum class Match : std::uint8_t { whole, begin, end };
-struct Pattern {
-  std::string_view text;  // in lower case
-  Match match;
-};
-constexpr Pattern kPatterns[] = {
-    {".ssh", Match::whole},    {".aws", Match::whole},
-    {".azure", Match::whole},  {".gnupg", Match::whole},
-    {".kube", Match::whole},   {".docker", Match::whole},
-    {".netrc", Match::whole},  {".npmrc", Match::whole},
-    {".pypirc", Match::whole}, {".git-credentials", Match::whole},
-    {".env", Match::whole},    {".env.", Match::begin},
-    {"id_rsa", Match::begin},  {"id_ed25519", Match::begin},
-    {".pem", Match::end},      {".key", Match::end},
-    {".pfx", Match::end},      {".p12", Match::end},
-    {".kdbx", Match::end},     {"credentials", Match::whole},
-    {"shadow", Match::whole},  {"shadow-", Match::whole},  // what passwd(1) leaves beside it
-    {"gshadow", Match::whole}, {"gshadow-", Match::whole},
-};
-
-constexpr char lower(char letter) {
-  return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
-}
-bool is_same(std::string_view name, std::string_view pattern) {
-  return std::equal(
-      name.begin(), name.end(), pattern.begin(), pattern.end(), [](char one, char other) {
-        return lower(one) == other;
-      });
-}
-bool does_match(std::string_view name, const Pattern& pattern) {
-  const std::size_t size = pattern.text.size();
-  if (name.size() < size) return false;
-  switch (pattern.match) {
-    case Match::whole:
-      return is_same(name, pattern.text);
-    case Match::begin:
-      return is_same(name.substr(0, size), pattern.text);
-    case Match::end:
-      return is_same(name.substr(name.size() - size), pattern.text);
-  }
-  return false;
-}
 
 struct CloseFolder {
   void operator()(DIR* folder) const { ::closedir(folder); }
@@ -78,7 +33,8 @@ Folder open_folder(const std::string& path) {
 /// One breadth-first walk.
 class Search {
  public:
-  explicit Search(const std::vector<std::string>& roots) {
+  Search(const std::vector<std::string>& roots, IsSensitiveName is_sensitive)
+      : is_sensitive_(is_sensitive) {
     for (const std::string& root : roots)
       todo_.push_back({root, 0});
   }
@@ -118,7 +74,7 @@ class Search {
 
   Result<void> take(DIR* folder, const std::string& prefix, const dirent& entry, int depth) {
     struct stat status {};
-    const bool is_sensitive = is_sensitive_name(entry.d_name);
+    const bool is_sensitive = is_sensitive_(entry.d_name);
     const bool is_known = entry.d_type != DT_UNKNOWN;
     bool is_folder = entry.d_type == DT_DIR;
     bool is_file = entry.d_type == DT_REG;
@@ -138,6 +94,7 @@ class Search {
     return {};
   }
 
+  IsSensitiveName is_sensitive_;
   std::deque<Place> todo_;
   SensitiveFound found_;
   std::size_t looked_at_ = 0;
@@ -145,23 +102,18 @@ class Search {
 
 }  // namespace
 
-bool is_sensitive_name(std::string_view name) {
-  return std::any_of(std::begin(kPatterns), std::end(kPatterns), [name](const Pattern& each) {
-    return does_match(name, each);
-  });
-}
-
-bool is_sensitive(std::string_view path) {
+bool is_any_sensitive(std::string_view path, IsSensitiveName is_sensitive) {
   while (!path.empty()) {
     const std::size_t end = std::min(path.find('/'), path.size());
-    if (is_sensitive_name(path.substr(0, end))) return true;
+    if (is_sensitive(path.substr(0, end))) return true;
     path.remove_prefix(std::min(end + 1, path.size()));
   }
   return false;
 }
 
-Result<SensitiveFound> find_sensitive(const std::vector<std::string>& roots) {
-  return Search(roots).run();
+Result<SensitiveFound> find_sensitive(const std::vector<std::string>& roots,
+                                      IsSensitiveName is_sensitive) {
+  return Search(roots, is_sensitive).run();
 }
 
 }  // namespace aegis::confine

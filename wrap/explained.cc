@@ -11,6 +11,7 @@
 #include "confine/command.h"
 #include "confine/hint_text.h"
 #include "confine/sensitive.h"
+#include "policy/sensitive.h"
 #include "wrap/log.h"
 #include "wrap/places.h"
 #include "wrap/read_file.h"
@@ -44,7 +45,8 @@ std::string without_links(const std::string& path) {
 Result<std::vector<std::string>> find_hidden(const confine::Spec& spec, const Kept& kept) {
   std::vector<std::string> roots{"/etc", "/root", "/home"};
   if (!spec.home.empty()) roots.push_back(spec.home);
-  confine::SensitiveFound found = AEGIS_TRY(confine::find_sensitive(roots));
+  confine::SensitiveFound found =
+      AEGIS_TRY(confine::find_sensitive(roots, policy::is_sensitive_name));
   if (!found.is_whole) {
     log("explain: there are so many files that not every name was looked at: a secret that lies "
         "deep in a folder may be readable to the program");
@@ -143,7 +145,8 @@ Result<Explained> Explained::instead_of(ConfinePlan& plan,
 }
 
 void Explained::report(const confine::Wishes& wishes) const {
-  const Explanation explanation = confine::explain({grants_, home_, hidden_, wishes.all});
+  const Explanation explanation =
+      confine::explain({grants_, home_, hidden_, wishes.all, policy::is_sensitive_name});
   say("this was no confined run: the program could read the host's files");
   report_files(explanation);
   report_net();

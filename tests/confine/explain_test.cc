@@ -39,10 +39,14 @@ PathGrants granted() {
   return grants;
 }
 
+bool is_secret(std::string_view name) {
+  return name == ".ssh" || name.ends_with(".PEM");
+}
+
 Explanation explained(const std::vector<Wish>& wishes,
                       const std::vector<std::string>& hidden = {}) {
   const PathGrants grants = granted();
-  return explain({grants, kHome, hidden, wishes});
+  return explain({grants, kHome, hidden, wishes, is_secret});
 }
 
 }  // namespace

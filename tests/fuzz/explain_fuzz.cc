@@ -12,6 +12,7 @@
 
 #include "confine/explain.h"
 #include "confine/sensitive.h"
+#include "policy/sensitive.h"
 
 namespace {
 
@@ -61,7 +62,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   };
   wishes.all.erase(std::remove_if(wishes.all.begin(), wishes.all.end(), is_odd), wishes.all.end());
 
-  const Explanation explanation = aegis::confine::explain({grants, kHome, hidden, wishes.all});
+  const Explanation explanation = aegis::confine::explain(
+      {grants, kHome, hidden, wishes.all, aegis::policy::is_sensitive_name});
   for (const Explanation::Grant& each : explanation.grants) {
     require(!each.path.empty() && each.path.front() == '/');
     const auto& all = explanation.grants;
@@ -74,7 +76,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(!is_within(kHome, each.path));
     for (const std::string& secret : hidden)
       require(!is_within(secret, each.path) && !is_within(each.path, secret));
-    require(!aegis::confine::is_sensitive(each.path));
+    require(!aegis::confine::is_any_sensitive(each.path, aegis::policy::is_sensitive_name));
   }
   return 0;
 }
