@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "policy/broker_paths.h"
 #include "policy/broker_words.h"
 #include "policy/path.h"
 #include "policy/shell.h"
@@ -54,7 +55,7 @@ Judgement ParameterJudge::operator()(const mcp::ReadText& read) const {
 }
 
 Judgement ParameterJudge::operator()(const mcp::ListDir& list) const {
-  auto path = judge_path(list.path, judging_);
+  auto path = judge_listed(list.path, judging_);
   if (auto* refused = std::get_if<Refused>(&path)) return std::move(*refused);
   Permit permit;
   permit.path = std::get<std::string>(std::move(path));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// Paths under a policy: the order is that of what can be told with the least: its spelling,
-// secrets, denied patterns, allowed places.
+// Looks come in the order of what can be told with the least: spelling, secrets, denied patterns,
+// allowed places.
+#include "policy/broker_paths.h"
+
 #include <algorithm>
 
 #include "policy/broker_judge.h"
@@ -41,6 +43,35 @@ Refused refuse(BrokerCode code, std::string_view written, std::string_view why) 
   return {code, "the path " + quoted(written) + " is refused: " + std::string(why)};
 }
 
+std::variant<std::string, Refused> judge_path_in(std::string_view written,
+                                                 const Judging& judging,
+                                                 Place least) {
+  auto normalised = normalise(written);
+  if (const auto* flaw = std::get_if<PathFlaw>(&normalised))
+    return refuse(BrokerCode::path_boundary_violation, written, describe(*flaw));
+  const std::string& path = std::get<std::string>(normalised);
+  const std::string folded_path = folded(path);
+  if (has_secret(folded_path, judging.revealed)) {
+    return refuse(
+        BrokerCode::sensitive_target_denied,
+        written,
+        "secrets usually lie under such a name, whatever the policy allows; go on without "
+        "it, or ask the user for what you need of it");
+  }
+  if (is_denied(folded_path, judging.policy)) {
+    return refuse(BrokerCode::sensitive_target_denied,
+                  written,
+                  "the policy denies names like it (denied_patterns); go on without it");
+  }
+  const std::vector<std::string>& allowed = judging.policy.paths.allowed_subpaths;
+  if (place_of(path, allowed) < least) {
+    return refuse(BrokerCode::path_boundary_violation,
+                  written,
+                  "only what lies here in the workspace may be used: " + list_quoted(allowed));
+  }
+  return std::move(std::get<std::string>(normalised));
+}
+
 /// Whether `path` is `folder` or lies in it.
 bool is_in(std::string_view path, std::string_view folder) {
   if (folder.empty()) return true;
@@ -65,31 +96,11 @@ bool is_hidden(std::string_view path, const Judging& judging) {
 }
 
 std::variant<std::string, Refused> judge_path(std::string_view written, const Judging& judging) {
-  auto normalised = normalise(written);
-  if (const auto* flaw = std::get_if<PathFlaw>(&normalised))
-    return refuse(BrokerCode::path_boundary_violation, written, describe(*flaw));
-  const std::string& path = std::get<std::string>(normalised);
-  const std::string folded_path = folded(path);
-  if (has_secret(folded_path, judging.revealed)) {
-    return refuse(
-        BrokerCode::sensitive_target_denied,
-        written,
-        "secrets usually lie under such a name, whatever the policy allows; go on without "
-        "it, or ask the user for what you need of it");
-  }
-  if (is_denied(folded_path, judging.policy)) {
-    return refuse(BrokerCode::sensitive_target_denied,
-                  written,
-                  "the policy denies names like it (denied_patterns); go on without it");
-  }
-  const std::vector<std::string>& allowed = judging.policy.paths.allowed_subpaths;
-  if (place_of(path, allowed) != Place::inside) {
-    return refuse(
-        BrokerCode::path_boundary_violation,
-        written,
-        "only what lies in these folders of the workspace may be used: " + list_quoted(allowed));
-  }
-  return std::move(std::get<std::string>(normalised));
+  return judge_path_in(written, judging, Place::inside);
+}
+
+std::variant<std::string, Refused> judge_listed(std::string_view written, const Judging& judging) {
+  return judge_path_in(written, judging, Place::above);
 }
 
 }  // namespace aegis::policy
