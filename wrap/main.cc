@@ -21,6 +21,9 @@ constexpr int kBroken = 125;  // aegis itself failed
 
 constexpr Verb kVerbs[] = {
     {"wrap", "stand between an MCP client and its server", aegis::wrap::verb_wrap},
+    {"run", "do one request of the broker's", aegis::wrap::verb_run},
+    {"check", "judge a request of the broker's", aegis::wrap::verb_check},
+    {"init", "lay down a starter set for the broker", aegis::wrap::verb_init},
     {"confine", "run any command confined", aegis::wrap::verb_confine},
     {"doctor", "tell which layers of confinement hold here", aegis::wrap::verb_doctor},
     {"keygen", "make a signing key", aegis::wrap::verb_keygen},

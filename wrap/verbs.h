@@ -8,6 +8,9 @@ namespace aegis::wrap {
 
 // Each returns the program's exit code.
 int verb_wrap(const Arguments& arguments);
+int verb_run(const Arguments& arguments);
+int verb_check(const Arguments& arguments);
+int verb_init(const Arguments& arguments);
 int verb_keygen(const Arguments& arguments);
 int verb_verify(const Arguments& arguments);
 int verb_key(const Arguments& arguments);
