@@ -104,7 +104,7 @@ Result<Filter> filter_for(const Spec& spec) {
   // What the listener sees, it can report; what the filter refuses, nobody hears of.
   const auto sockets = spec.network == Network::granted ? FilterOptions::Sockets::leave_to_listener
                                                         : FilterOptions::Sockets::refuse;
-  return Filter::compile({spec.tier, spec.network, confine::landlock_abi(), sockets});
+  return Filter::make({spec.tier, spec.network, confine::landlock_abi(), sockets});
 }
 
 std::vector<PathGrant> sources_of(const WorkerFiles& worker) {

@@ -272,9 +272,6 @@ constexpr auto kHostSockets = std::to_array<Socket>({
     {AF_NETLINK, SOCK_DGRAM, NETLINK_ROUTE},
     {AF_NETLINK, SOCK_RAW, NETLINK_ROUTE},
 });
-// From this Landlock ABI on it keeps a program from the host's abstract unix sockets, which are
-// there for all who share the host's network namespace (unix(7)).
-constexpr int kAbiWithScopes = 6;
 
 std::vector<Socket> allowed_sockets(const FilterOptions& options) {
   std::vector<Socket> allowed;
@@ -284,9 +281,7 @@ std::vector<Socket> allowed_sockets(const FilterOptions& options) {
       allowed.push_back(each);
   };
   // Without a private root every path's socket is in reach, whatever Landlock says.
-  const bool are_unix_sockets_own =
-      options.network != Network::unconfined || options.landlock_abi >= kAbiWithScopes;
-  if (options.tier == Tier::full && are_unix_sockets_own) add(kUnixSockets);
+  if (options.tier == Tier::full && options.are_unix_sockets_own()) add(kUnixSockets);
   if (options.network == Network::granted) add(kGrantedSockets);
   if (options.network == Network::unconfined) add(kHostSockets);
   return allowed;

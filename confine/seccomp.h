@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,12 +26,26 @@ struct FilterOptions {
   /// left to it: only for who loads both.
   enum class Sockets : std::uint8_t { refuse, leave_to_listener };
   Sockets sockets = Sockets::refuse;
+
+  /// Otherwise a path or a name in the abstract space would reach the host's unix sockets
+  /// (unix(7)).
+  [[nodiscard]] constexpr bool are_unix_sockets_own() const {
+    constexpr int kAbiWithScopes = 6;
+    return network != Network::unconfined || landlock_abi >= kAbiWithScopes;
+  }
+  /// The filters of both are the same.
+  [[nodiscard]] constexpr bool is_like(const FilterOptions& other) const {
+    return tier == other.tier && network == other.network && sockets == other.sockets &&
+           are_unix_sockets_own() == other.are_unix_sockets_own();
+  }
 };
 
 /// What the kernel is given (seccomp(2)): a classic BPF program.
 class Filter {
  public:
-  /// Everything is allowed but what the table in seccomp.cc refuses. The errors are libseccomp's.
+  /// Everything is allowed but what the table in seccomp.cc refuses: taken from what was compiled
+  /// with aegis (ready_filters.h), or compiled now. The errors are libseccomp's.
+  static Result<Filter> make(const FilterOptions& options);
   static Result<Filter> compile(const FilterOptions& options);
   /// Refuses nothing but unix sockets, which would reach every service of the host whose socket can
   /// be seen, and shows a tracer what tracer.h looks at. Beside the other one.
@@ -43,6 +58,7 @@ class Filter {
   /// no_new_privs must be set.
   [[nodiscard]] int load() const noexcept;
   [[nodiscard]] std::size_t size() const { return instructions_; }  // BPF instructions
+  [[nodiscard]] std::span<const std::uint64_t> program() const { return program_; }
 
  private:
   Filter() = default;
