@@ -39,7 +39,11 @@ struct SandboxOrder {
   Workspace::SnapshotBounds snapshot = {};
   Workspace::IsHidden is_left_out = {};    // of the snapshot
   std::vector<std::string> writable = {};  // relative paths of the workspace: the real ones
-  std::string input = {};                  // its stdin, then end of file
+  /// For the guard of what may be written (guard.h): the user's home folder, absolute and without
+  /// links, or empty; and where what appears under a guarded name is moved: without it, nowhere.
+  std::string home = {};
+  std::string quarantine = {};
+  std::string input = {};  // its stdin, then end of file
   SandboxBounds bounds = {};
 };
 
@@ -47,9 +51,9 @@ struct SandboxEnd {
   enum class How : std::uint8_t {
     ended,  // by itself
     timeout,
-    output,  // more than it may write
-    cancelled,
-    unbuilt,  // never started: `why`
+    output,     // more than it may write
+    cancelled,  // or, with `why`, ended since what it may write could not be guarded
+    unbuilt,    // never started: `why`
   };
   How how = How::unbuilt;
   std::optional<int> wait_status = {};  // waitpid(2)'s; nothing when aegis ended it
@@ -60,6 +64,7 @@ struct SandboxEnd {
   std::chrono::milliseconds duration{0};
   std::uint64_t snapshot_left_out = 0;
   std::string why = {};                          // of what could not be built: what to do about it
+  std::vector<std::string> notes = {};           // of the guard, for aegis's user: name host paths
   std::optional<PathFault> writable_fault = {};  // one of `writable` was not there, a link, ...
 };
 

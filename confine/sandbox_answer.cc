@@ -2,6 +2,7 @@
 // See sandbox_answer.h.
 #include "confine/sandbox_answer.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace aegis::confine {
@@ -10,11 +11,12 @@ namespace {
 constexpr std::int32_t kNone =
     -1;  // of what is optional; wait statuses and faults are not negative
 
-/// What has a size of its own; then `out`, `err` and `why` follow.
+/// What has a size of its own; then `out`, `err`, `why` and the notes follow.
 struct Head {
   std::uint64_t out = 0;
   std::uint64_t err = 0;
   std::uint64_t why = 0;
+  std::uint64_t notes = 0;  // each with a '\n' behind it
   std::uint64_t left_out = 0;
   std::uint64_t memory_kills = 0;
   std::int64_t duration = 0;  // milliseconds
@@ -31,6 +33,10 @@ std::string encode_end(const SandboxEnd& end) {
   head.out = end.out.size();
   head.err = end.err.size();
   head.why = end.why.size();
+  std::string notes;
+  for (const std::string& each : end.notes)
+    notes.append(each).push_back('\n');
+  head.notes = notes.size();
   head.left_out = end.snapshot_left_out;
   head.memory_kills = end.memory_kills;
   head.duration = end.duration.count();
@@ -40,7 +46,7 @@ std::string encode_end(const SandboxEnd& end) {
   head.is_truncated = end.is_truncated ? 1 : 0;
   std::string bytes(sizeof head, '\0');
   std::memcpy(bytes.data(), &head, sizeof head);
-  return bytes.append(end.out).append(end.err).append(end.why);
+  return bytes.append(end.out).append(end.err).append(end.why).append(notes);
 }
 
 std::optional<SandboxEnd> decode_end(std::string_view bytes) {
@@ -48,7 +54,7 @@ std::optional<SandboxEnd> decode_end(std::string_view bytes) {
   if (bytes.size() < sizeof head) return std::nullopt;
   std::memcpy(&head, bytes.data(), sizeof head);
   bytes.remove_prefix(sizeof head);
-  if (bytes.size() != head.out + head.err + head.why) return std::nullopt;
+  if (bytes.size() != head.out + head.err + head.why + head.notes) return std::nullopt;
   const auto take = [&bytes](std::uint64_t size) {
     const std::string_view taken = bytes.substr(0, size);
     bytes.remove_prefix(taken.size());
@@ -58,6 +64,11 @@ std::optional<SandboxEnd> decode_end(std::string_view bytes) {
   end.out = take(head.out);
   end.err = take(head.err);
   end.why = take(head.why);
+  for (std::string_view notes = bytes; !notes.empty();) {
+    const std::size_t length = std::min(notes.find('\n'), notes.size());
+    end.notes.emplace_back(notes.substr(0, length));
+    notes.remove_prefix(std::min(length + 1, notes.size()));
+  }
   end.snapshot_left_out = head.left_out;
   end.memory_kills = head.memory_kills;
   end.duration = std::chrono::milliseconds(head.duration);

@@ -108,7 +108,10 @@ bool make_pipes(bool is_fed, SandboxPipes& ours, Theirs& theirs) noexcept {
          make_nonblocking(ours.output) && make_nonblocking(ours.errors);
 }
 
-SandboxEnd run_prepared(const SandboxOrder& order, const Prepared& prepared, int control) {
+SandboxEnd run_prepared(const SandboxOrder& order,
+                        const Prepared& prepared,
+                        SandboxGuards& guards,
+                        int control) {
   SandboxPipes ours;
   std::optional<Theirs> theirs(std::in_place);
   if (!make_pipes(!order.input.empty(), ours, *theirs))
@@ -118,7 +121,7 @@ SandboxEnd run_prepared(const SandboxOrder& order, const Prepared& prepared, int
       prepared, {theirs->input.get(), theirs->output.get(), theirs->errors.get()}, failed);
   theirs.reset();
   if (!child) return unbuilt(describe_failure(failed, prepared.spec()) + remedies());
-  SandboxEnd end = watch_run(*child, {std::move(ours), order.input, order.bounds, control});
+  SandboxEnd end = watch_run(*child, {std::move(ours), order.input, order.bounds, control, guards});
   end.memory_kills = prepared.memory_kills();
   return end;
 }
@@ -127,9 +130,14 @@ SandboxEnd run_planned(const SandboxOrder& order,
                        const Filter& filter,
                        SandboxPlan plan,
                        int control) {
+  auto guards = SandboxGuards::plan(order.home, plan.spec);
+  if (!guards) return unbuilt(describe(guards.error()));
+  if (const auto watched = guards->watch(order.quarantine); !watched)
+    return unbuilt(describe(watched.error()));
   auto prepared = Prepared::make_with(filter, std::move(plan.spec));
   if (!prepared) return unbuilt(describe(prepared.error()) + remedies());
-  SandboxEnd end = run_prepared(order, *prepared, control);
+  SandboxEnd end = run_prepared(order, *prepared, *guards, control);
+  guards->finish(end.notes);
   end.snapshot_left_out = plan.left_out;
   static_cast<void>(prepared->finish());  // of a cgroup that stays nobody can be told here
   return end;

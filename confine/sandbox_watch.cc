@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <vector>
 
 namespace aegis::confine {
 namespace {
@@ -17,15 +18,19 @@ using Clock = std::chrono::steady_clock;
 using How = SandboxEnd::How;
 using std::chrono::milliseconds;
 
+constexpr milliseconds kNow{0};
+/// How often a disk is looked at, which gives no sign when it fills.
+constexpr milliseconds kLook{1000};
+constexpr std::size_t kOwn = 5;  // descriptors that are polled besides the guards'
+
 class Watcher {
  public:
   Watcher(Child& child, SandboxWatch watch) : child_(child), watch_(std::move(watch)) {}
 
   SandboxEnd run() {
-    const Clock::time_point start = Clock::now();
-    const Clock::time_point deadline = start + watch_.bounds.time;
     end_.how = How::ended;
-    while (is_going_on(deadline)) {
+    // As long as nothing has ended it, and it has not ended.
+    while (end_.how == How::ended && look_after() && take_in() && is_in_time()) {
     }
     if (end_.how != How::ended) child_.kill();
     const std::optional<int> status = child_.wait();
@@ -33,31 +38,43 @@ class Watcher {
     // Nobody is left who could write, so what is in the pipes is all.
     read_rest(watch_.pipes.output, end_.out);
     read_rest(watch_.pipes.errors, end_.err);
-    end_.duration = std::chrono::duration_cast<milliseconds>(Clock::now() - start);
+    end_.duration = std::chrono::duration_cast<milliseconds>(Clock::now() - start_);
     return std::move(end_);
   }
 
  private:
-  /// Waits once. False when the program has ended or is to be ended.
-  bool is_going_on(Clock::time_point deadline) {
-    const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
-    std::array<pollfd, 5> watched{{{child_.end_fd(), POLLIN, 0},
-                                   {watch_.control, POLLIN, 0},
-                                   {watch_.pipes.output.get(), POLLIN, 0},
-                                   {watch_.pipes.errors.get(), POLLIN, 0},
-                                   {watch_.pipes.input.get(), POLLOUT, 0}}};
-    const int ready = ::poll(watched.data(),
-                             watched.size(),
-                             static_cast<int>(std::max<milliseconds::rep>(left.count(), 0)));
-    if (ready < 0 && errno != EINTR) return ended(How::cancelled);  // out of memory: end it
-    if (ready <= 0) return Clock::now() < deadline || ended(How::timeout);
+  /// Waits once, and moves what can be moved. False when the program has ended, or is to be.
+  bool take_in() {
+    const auto left = std::chrono::ceil<milliseconds>(start_ + watch_.bounds.time - Clock::now());
+    std::vector<pollfd> watched{{child_.end_fd(), POLLIN, 0},
+                                {watch_.control, POLLIN, 0},
+                                {watch_.pipes.output.get(), POLLIN, 0},
+                                {watch_.pipes.errors.get(), POLLIN, 0},
+                                {watch_.pipes.input.get(), POLLOUT, 0}};
+    for (const int each : watch_.guards.descriptors())
+      watched.push_back({each, POLLIN, 0});
+    const milliseconds pause = std::clamp(left, kNow, kLook);
+    if (::poll(watched.data(), watched.size(), static_cast<int>(pause.count())) < 0)
+      return errno == EINTR || ended(How::cancelled);  // out of memory
+    for (std::size_t i = kOwn; i < watched.size(); ++i)
+      is_to_look_ |= watched[i].revents != 0;
     if (watched[0].revents != 0) return false;
     if (watched[1].revents != 0) return ended(How::cancelled);
     if (watched[2].revents != 0) read_once(watch_.pipes.output, end_.out);
     if (watched[3].revents != 0) read_once(watch_.pipes.errors, end_.err);
     if (watched[4].revents != 0) feed();
-    if (end_.is_truncated) return ended(How::output);
-    return Clock::now() < deadline || ended(How::timeout);
+    return !end_.is_truncated || ended(How::output);
+  }
+
+  bool is_in_time() { return Clock::now() - start_ < watch_.bounds.time || ended(How::timeout); }
+
+  bool look_after() {
+    if (!is_to_look_ && Clock::now() < next_look_) return true;
+    is_to_look_ = false;
+    next_look_ = Clock::now() + kLook;
+    if (watch_.guards.look(end_.notes)) return true;
+    end_.why = "what it may write can no longer be guarded, or its disk is nearly full";
+    return ended(How::cancelled);
   }
 
   bool ended(How how) {
@@ -100,6 +117,9 @@ class Watcher {
 
   Child& child_;
   SandboxWatch watch_;
+  const Clock::time_point start_ = Clock::now();
+  Clock::time_point next_look_ = start_;
+  bool is_to_look_ = false;  // at the guards
   SandboxEnd end_;
 };
 

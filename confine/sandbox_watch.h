@@ -10,6 +10,7 @@
 #include "confine/child.h"
 #include "confine/fd.h"
 #include "confine/sandbox.h"
+#include "confine/sandbox_guards.h"
 
 namespace aegis::confine {
 
@@ -25,6 +26,7 @@ struct SandboxWatch {
   std::string_view input;  // to be written; then the pipe is closed
   SandboxBounds bounds;    // time and output
   int control = -1;        // readable: the run's end is asked for
+  SandboxGuards& guards;
 };
 
 /// Blocks until the program and all that it has started are gone. Fills in everything of the end

@@ -18,6 +18,7 @@ TEST_CASE("an end crosses the pipe whole, or not at all") {
   end.duration = std::chrono::milliseconds(1234);
   end.snapshot_left_out = 7;
   end.why = "why";
+  end.notes = {"one", "two"};
   end.writable_fault = PathFault::many_links;
   const std::string bytes = encode_end(end);
   const auto decoded = decode_end(bytes);
@@ -31,6 +32,7 @@ TEST_CASE("an end crosses the pipe whole, or not at all") {
   CHECK(decoded->duration == end.duration);
   CHECK(decoded->snapshot_left_out == 7);
   CHECK(decoded->why == "why");
+  CHECK(decoded->notes == end.notes);
   CHECK(decoded->writable_fault == end.writable_fault);
   for (std::size_t size = 0; size < bytes.size(); ++size)
     CHECK_FALSE(decode_end(bytes.substr(0, size)));

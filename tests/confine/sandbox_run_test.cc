@@ -213,6 +213,37 @@ TEST_CASE("all of the workspace may be writable, once or twice") {
   CHECK(site.scratch.read("data/new") == "made");
 }
 
+TEST_CASE("what some program of the user's runs later cannot be written") {
+  if (!can_run()) return;
+  const Site site;
+  site.scratch.write(".git/HEAD", "ref: refs/heads/main\n");
+  site.scratch.write(".git/config", "kept");
+  site.scratch.write(".mcp.json", "kept");
+  Scratch quarantine;
+  SandboxOrder order = site.python(
+      "import os,time\n"
+      "for p in ['.git/config','.git/hooks/pre-commit','.mcp.json']:\n"
+      "  try: open(p,'w').write('evil'); print('wrote',p)\n"
+      "  except OSError as e: pass\n"
+      "try: os.rename('.git','x'); print('moved')\n"
+      "except OSError: pass\n"
+      "open('.git/index','w'); open('.bashrc','w').write('evil'); os.mkdir('.vscode'); "
+      "print('end')");
+  order.writable = {"."};
+  order.quarantine = quarantine.path("q");
+  const SandboxEnd end = run(order);
+  CHECK(end.why == "");
+  CHECK(end.err == "");
+  CHECK(end.out == "end\n");
+  CHECK(site.scratch.read(".git/config") == "kept");
+  CHECK(site.scratch.read(".mcp.json") == "kept");
+  CHECK(std::filesystem::exists(site.scratch.path(".git/index")));
+  CHECK_FALSE(std::filesystem::exists(site.scratch.path(".bashrc")));
+  CHECK_FALSE(std::filesystem::exists(site.scratch.path(".vscode")));
+  CHECK_FALSE(std::filesystem::exists(site.scratch.path(".git/commondir")));
+  CHECK(end.notes.size() == 2);
+}
+
 TEST_CASE("a path that is to be written and is none is told, and nothing runs") {
   if (!can_run()) return;
   const Site site;
