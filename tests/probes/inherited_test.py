@@ -188,9 +188,13 @@ class Owners(ProbeCase):
         self.addCleanup(shutil.rmtree, folder)
         # Without a user namespace of its own: there such bits mean nothing.
         control = [word for word in lab.THROWAWAY if word not in ("--user", "--map-root-user")]
-        with self.subTest(f"{name}, unconfined"):
-            run = laboratory.run_below(control, [laboratory.probe, *facts, name])
-            self.check_control(laboratory, ROWS[name], run)
+        tried = laboratory.run_below(control, ["true"])
+        if tried.status != 0:  # in a chroot not even root can have a mount namespace in order
+            lab.note(f"no controls of what makes an owner: {tried.stderr.strip()}")
+        else:
+            with self.subTest(f"{name}, unconfined"):
+                run = laboratory.run_below(control, [laboratory.probe, *facts, name])
+                self.check_control(laboratory, ROWS[name], run)
         for tier in self.tiers_of(laboratory):
             with self.subTest(f"{name}, tier {tier}"):
                 before = laboratory.confine(tier, "--allow-exec", folder)

@@ -112,7 +112,7 @@ class Planted(ProbeCase):
 
     def test_a_workspace_that_became_a_link(self):
         """In a folder that may be written the workspace is moved aside, and a link takes its name."""
-        for laboratory, tier in lab.labs_and_tiers():
+        for laboratory, tier in self.usable():
             with self.prepared(laboratory, tier):
                 os.symlink(os.path.dirname(self.secret(laboratory)), os.path.join(laboratory.own, "ws"))
                 run = laboratory.run([laboratory.aegis, "confine", "--tier", tier, "--allow-write", laboratory.own,
@@ -121,7 +121,7 @@ class Planted(ProbeCase):
 
     def test_a_tool_that_became_a_package_runner(self):
         """What keeps a cache is given that to write; only the user's own word makes a command such a one."""
-        for laboratory, tier in lab.labs_and_tiers():
+        for laboratory, tier in self.usable():
             with self.prepared(laboratory, tier):
                 cache = os.path.join(laboratory.home, ".cache", "uv")
                 os.makedirs(cache, exist_ok=True)
@@ -139,7 +139,7 @@ class Planted(ProbeCase):
 
     @needs_node
     def test_a_link_within_the_workspace_still_works(self):
-        for laboratory, tier in lab.labs_and_tiers():
+        for laboratory, tier in self.usable():
             with self.prepared(laboratory, tier):
                 self.write(laboratory, "deps/x/index.js", "console.log('it ran')")
                 os.symlink("deps", os.path.join(laboratory.own, "node_modules"))
@@ -148,7 +148,7 @@ class Planted(ProbeCase):
                 self.assertEqual((run.status, run.stdout), (0, "it ran\n"), run.stderr)
 
     def test_a_virtual_environment_of_the_systems_still_works(self):
-        for laboratory, tier in lab.labs_and_tiers():
+        for laboratory, tier in self.usable():
             with self.prepared(laboratory, tier):
                 made = laboratory.run(["/usr/bin/python3", "-m", "venv", "--without-pip", "venv"])
                 self.assertEqual(made.status, 0, made.stderr)

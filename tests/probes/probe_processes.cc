@@ -190,7 +190,8 @@ Answer set_limits() {
   return by_result(prlimit64(pid(), RLIMIT_MSGQUEUE, &wanted, nullptr), "prlimit");
 }
 Answer set_priority() {
-  return by_result(setpriority(PRIO_PROCESS, static_cast<id_t>(pid()), 5), "setpriority");
+  constexpr int kLast = 19;  // that nice is allowed to all but who is so already
+  return by_result(setpriority(PRIO_PROCESS, static_cast<id_t>(pid()), kLast), "setpriority");
 }
 Answer set_io_priority() {
   constexpr int kProcess = 1;
