@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -29,13 +30,20 @@ bool has_same_change_time(const struct stat& one, const struct stat& other) noex
   return one.st_ctim.tv_sec == other.st_ctim.tv_sec && one.st_ctim.tv_nsec == other.st_ctim.tv_nsec;
 }
 
-/// Whether `name` still is the file that was `before`, and that has had one name all the while. To
-/// count names alone is not enough: of a file with one name outside and this one, this one may have
-/// been removed just before they were counted.
-bool is_its_only_name(int folder, const std::string& name, const struct stat& before) noexcept {
+/// What a second look at a name shows.
+enum class Again : std::uint8_t {
+  changed,  // another file, none, or one whose names are not what they were
+  busy,     // the same, but something was done to it meanwhile: written, or a name made or removed
+  same,     // the same, and nothing was
+};
+
+/// To count names alone is not enough: of a file with one name outside and this one, this one may
+/// have been removed just before they were counted.
+Again look_again(int folder, const std::string& name, const struct stat& before) noexcept {
   const std::optional<struct stat> after = look_beneath(folder, name);
-  return after && id_of(*after) == id_of(before) && before.st_nlink == 1 && after->st_nlink == 1 &&
-         has_same_change_time(before, *after);
+  if (!after || id_of(*after) != id_of(before)) return Again::changed;
+  if (before.st_nlink != 1 || after->st_nlink != 1) return Again::changed;
+  return has_same_change_time(before, *after) ? Again::same : Again::busy;
 }
 
 /// Reads until the end or until `bytes` is full; the count, or nothing with errno.
@@ -105,13 +113,17 @@ bool is_on_procfs(int fd) noexcept {
 }
 
 std::variant<PlainFile, PathFault> find_plain_file(int folder, const std::string& name) {
-  constexpr int kAttempts = 64;  // of a file written to without a pause, two in three fail
+  constexpr int kAttempts = 64;
+  constexpr int kConvinced = 16;  // attempts on end that found it busy
+  int busy = 0;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     Fd fd = open_beneath(folder, name, O_PATH);
     struct stat status {};
     if (!fd.is_open() || ::fstat(fd.get(), &status) != 0) return fault_of(errno);
     if (const std::optional<PathFault> fault = fault_in(fd.get(), status)) return *fault;
-    if (is_its_only_name(folder, name, status)) return PlainFile{std::move(fd), status};
+    const Again again = look_again(folder, name, status);
+    busy = again == Again::busy ? busy + 1 : 0;
+    if (again == Again::same || busy == kConvinced) return PlainFile{std::move(fd), status};
   }
   return PathFault::not_readable;
 }

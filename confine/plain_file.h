@@ -29,8 +29,9 @@ struct PlainFile {
 };
 /// `name` is relative, as in open_beneath(). At one moment of this call the file had one name and
 /// that was this one, as the file's change time proves: it is the same before and after the name
-/// was looked up once more, and each new or removed name changes it. A file that changes at each
-/// of some tries is not_readable.
+/// was looked up once more, and each name that is made or removed changes it. So does each write:
+/// of a file that is written to without a pause, sixteen such looks on end are believed, each of
+/// which found one name, this one. A name that is a new file at each of some tries is not_readable.
 ///
 /// Change times are exact from Linux 6.13 on (multigrain timestamps); before it they are as coarse
 /// as the timer's tick, and who removes and makes a hard link, again and again within one tick, may

@@ -43,7 +43,8 @@ struct WorkspaceEntry {
 struct FolderList {
   std::vector<WorkspaceEntry> entries;  // sorted by path
   bool is_cut = false;
-  std::uint64_t hidden = 0;  // entries that `is_hidden` left out
+  std::uint64_t hidden = 0;      // entries that `is_hidden` left out
+  std::uint64_t many_links = 0;  // listed files that have a second name, which may lie anywhere
 };
 
 /// A copy of what was admitted, in memory, so that nothing is left on any disk.
@@ -89,7 +90,8 @@ class Workspace {
   };
   /// Level by level, each by name; cut when there is no room for more entries, or when some tens of
   /// thousands of names were looked at. Then which names of a greater folder are shown is the file
-  /// system's choice. A folder that cannot be read, or is gone when its turn comes, is shown empty.
+  /// system's choice. A folder that cannot be read is shown empty, and then the list counts as cut;
+  /// one that is gone, or has become a link, when its turn comes, is shown empty.
   [[nodiscard]] std::variant<FolderList, PathFault> list(const std::string& path,
                                                          const ListOptions& options,
                                                          const IsHidden& is_hidden) const;

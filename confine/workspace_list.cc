@@ -41,11 +41,12 @@ WorkspaceEntry::Type shown_type(Type type) noexcept {
   return WorkspaceEntry::Type::other;
 }
 
-std::uint64_t size_of(int folder, const std::string& name) noexcept {
+/// Nothing is known of one that is gone: zeros.
+struct stat look_at(int folder, const std::string& name) noexcept {
   struct stat status {};
   if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT) != 0)
-    return 0;
-  return static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
+    return {};
+  return status;
 }
 
 class Lister {
@@ -62,7 +63,11 @@ class Lister {
       const Pending next = std::move(pending_.front());
       pending_.pop_front();
       Fd fd = open_beneath(base_fd_.get(), next.path, O_RDONLY | O_DIRECTORY);
-      if (fd.is_open()) take_in(std::move(fd), next);
+      if (fd.is_open()) {
+        take_in(std::move(fd), next);
+      } else if (fault_of(errno) == PathFault::not_readable) {
+        list_.is_cut = true;
+      }
     }
     std::sort(list_.entries.begin(), list_.entries.end(), [](const auto& one, const auto& other) {
       return one.path < other.path;
@@ -106,7 +111,11 @@ class Lister {
   void show(int folder, const FolderNames::Each& each, const Pending& at) {
     const Type type = each.type == Type::unknown ? type_of(folder, each.name) : each.type;
     WorkspaceEntry entry{join(at.path, each.name), shown_type(type)};
-    if (type == Type::file) entry.size = size_of(folder, each.name);
+    if (type == Type::file) {
+      const struct stat status = look_at(folder, each.name);
+      entry.size = static_cast<std::uint64_t>(std::max<off_t>(status.st_size, 0));
+      if (status.st_nlink > 1) ++list_.many_links;
+    }
     if (type == Type::folder && at.depth < options_.max_depth) queue(entry.path, at.depth + 1);
     list_.entries.push_back(std::move(entry));
   }

@@ -261,7 +261,7 @@ TEST_CASE("what this user may not read is told as that, not as missing") {
               {outcome(workspace.read("mine", kPlenty)), "not_readable"},
               {outcome(workspace.read("closed/a", kPlenty)), "not_readable"},
               {outcome(workspace.list("closed", {}, {})), "not_readable"},
-              {outcome(workspace.list("", {.max_depth = 3}, {})), "closed/ mine open"},
+              {outcome(workspace.list("", {.max_depth = 3}, {})), "closed/ mine open cut"},
               {outcome(workspace.snapshot({}, {}).value()), "closed/ open"},
           });
         }) == 0);

@@ -102,7 +102,8 @@ TEST_CASE("a list has what is there by type, without what is hidden, and follows
   }
 }
 
-TEST_CASE("a list tells sizes of files alone, and asks about paths from the root") {
+TEST_CASE(
+    "a list tells sizes of files alone, counts second names, and asks about paths from the root") {
   const Tree tree;
   std::vector<std::string> asked;
   const auto list = tree.open().list("b", {.max_depth = 1}, [&asked](std::string_view path) {
@@ -110,10 +111,13 @@ TEST_CASE("a list tells sizes of files alone, and asks about paths from the root
     return path == "b/hush";
   });
   REQUIRE(std::holds_alternative<FolderList>(list));
+  CHECK(std::get<FolderList>(list).many_links == 0);
   std::vector<std::uint64_t> sizes;
   for (const WorkspaceEntry& each : std::get<FolderList>(list).entries)
     sizes.push_back(each.size);
   CHECK(sizes == std::vector<std::uint64_t>{2, 0, 3});
+  fs::create_hard_link(tree.path("ws/b/2"), tree.path("outside/2"));
+  CHECK(std::get<FolderList>(tree.open().list("b", {}, {})).many_links == 1);
   CHECK(asked == std::vector<std::string>{"b/2", "b/c", "b/hush", "b/c/3"});
 }
 
