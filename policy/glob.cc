@@ -4,6 +4,7 @@
 // number of items wherever it is tried; no recursion, at most pattern times path.
 #include "policy/glob.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "mcp/json/case_fold.h"
@@ -15,17 +16,15 @@ namespace {
 
 using mcp::json::fold_case;
 
-/// What `text` begins with: a code point, or, beyond all of those, a byte that is no UTF-8.
-mcp::json::CodePoint front(std::string_view text) {
+/// Takes a code point off `text`, or, told beyond all of those, a byte that is no UTF-8.
+char32_t take(std::string_view& text) {
   constexpr char32_t kByte = 0x110000;
   const auto first = static_cast<unsigned char>(text.front());
-  if (first < 0x80) return {first, 1};
-  if (mcp::json::utf8_sequence_size(text) == 0) return {kByte + first, 1};
-  return mcp::json::decode_utf8(text);
-}
-char32_t take(std::string_view& text) {
-  const auto [code, size] = front(text);
-  text.remove_prefix(size);
+  const std::size_t size = first < 0x80 ? 1 : mcp::json::utf8_sequence_size(text);
+  const char32_t code = first < 0x80 ? char32_t{first}
+                        : size == 0  ? kByte + first
+                                     : mcp::json::decode_utf8(text).code;
+  text.remove_prefix(std::max<std::size_t>(size, 1));
   return code;
 }
 
@@ -60,7 +59,7 @@ bool take_item(std::string_view& pattern, char32_t code) {
   const char32_t item = take(pattern);
   if (item == U'?') return true;
   if (item == U'[') return take_set(pattern, code);
-  return fold_case(item) == code;
+  return item == code || fold_case(item) == code;
 }
 
 bool does_component_match(std::string_view pattern, std::string_view name) {
