@@ -34,6 +34,15 @@ inline constexpr std::size_t kDigestPiece = std::size_t{32} << 10;
 /// Calls that may wait for an answer at once: no more than a verifier can follow, whose memory is
 /// bounded (audit/pairing.h), even with tool names of 1 KiB.
 inline constexpr std::size_t kMaxInFlight = 4096;
+/// Requests for lists of tools and for capabilities that may wait for an answer at once, under a
+/// broker; and the bytes of their ids.
+inline constexpr std::size_t kMaxAwaitedLists = 256;
+inline constexpr std::size_t kMaxAwaitedBytes = std::size_t{64} << 10;
+/// How often a client that asked for it is told that an operation of the broker's is under way.
+inline constexpr std::chrono::seconds kProgressPeriod{1};
+/// How long a session's end waits for the ends of the broker's runs, which are killed: some
+/// milliseconds each.
+inline constexpr std::chrono::milliseconds kBrokerWait{500};
 /// (rule, tool) pairs whose rate is counted at once.
 inline constexpr std::size_t kMaxRateWindows = 4096;
 

@@ -69,26 +69,36 @@ Fate Session::client_frame(std::string_view frame, Moment now) {
   const mcp::Reading reading = client_reader_.read_client(frame);
   const Frame judged{mcp::frame_content(frame), reading, now};
   if (!reading.defect) return judge_frame(judged);
-  return policy_ ? refuse_unreadable(judged) : relay_unread(judged);
+  return policy_ || broker_ ? refuse_unreadable(judged) : relay_unread(judged);
 }
 
 /// Of a call that may have come with the same read, and still awaits the record.
-void Session::cancel(const mcp::Id& id) {
+Session::CallOf Session::cancel(const mcp::Id& id) {
   const std::string key = id_key(id);
-  if (calls_.cancel(key)) return;
+  if (broker_) {
+    if (const auto ticket = broker_->calls.cancel(key)) {
+      broker_->cancelled.push_back(*ticket);
+      return CallOf::broker;
+    }
+  }
+  if (calls_.cancel(key)) return CallOf::server;
   for (Awaiting& each : awaiting_) {
     if (each.call.id_key != key || each.call.is_cancelled) continue;
     each.call.is_cancelled = true;
-    return;
+    return each.for_broker ? CallOf::broker : CallOf::server;
   }
+  return CallOf::nobody;
 }
 
 Fate Session::judge_frame(const Frame& frame) {
   for (const mcp::Message& message : frame.reading.messages) {
     const auto* notification = std::get_if<mcp::Notification>(&message);
-    if (notification != nullptr && notification->cancelled.is_answerable()) {
-      cancel(notification->cancelled);
-    }
+    if (notification == nullptr || !notification->cancelled.is_answerable()) continue;
+    const CallOf whose = cancel(notification->cancelled);
+    if (whose == CallOf::broker && !frame.reading.is_batch) return Fate::drop;
+  }
+  if (broker_) {
+    if (const auto fate = judge_for_broker(frame)) return *fate;
   }
   if (!has_call(frame.reading)) return Fate::pass;
   judge_calls(frame);
@@ -144,6 +154,12 @@ void Session::judge_calls(const Frame& frame) {
   }
 }
 
+/// What is listed and what is called is decided here.
+policy::Verdict Session::decide(std::string_view tool) const {
+  return policy_->decide(
+      {tool, options_.role ? std::optional<std::string_view>(*options_.role) : std::nullopt});
+}
+
 Session::Judgement Session::judge_call(std::optional<std::string_view> tool, Moment now) {
   using mcp::RefusalCode;
   if (!is_record_available_)
@@ -153,11 +169,11 @@ Session::Judgement Session::judge_call(std::optional<std::string_view> tool, Mom
             "record unavailable: too many calls in flight",
             too_many_calls_message(kMaxInFlight)};
   }
-  if (!policy_) return {};
+  if (!policy_ && !broker_) return {};
   if (!tool) return {RefusalCode::malformed_call, std::string(kNoName), malformed_call_message()};
+  if (!policy_) return {};
 
-  const policy::Verdict verdict = policy_->decide(
-      {*tool, options_.role ? std::optional<std::string_view>(*options_.role) : std::nullopt});
+  const policy::Verdict verdict = decide(*tool);
   Judgement judgement;
   if (verdict.rule != nullptr) judgement.matched_rule = verdict.rule->id;
   const auto refuse = [&](RefusalCode code, std::string message) {
@@ -266,7 +282,9 @@ std::string Session::encode_batch_reply(const Frame& frame) const {
 
 void Session::recorded() {
   for (Awaiting& each : awaiting_) {
-    if (each.call.has_no_id) {
+    if (each.for_broker) {
+      begin_operation(std::move(each));
+    } else if (each.call.has_no_id) {
       ended_.push_back(
           {std::move(each.call), {}, How::host_denied, std::string(kNoAnswerPossible)});
     } else {

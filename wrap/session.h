@@ -7,6 +7,9 @@
 // needs_record() says so the owner commits the sink and reports recorded() or unrecorded(); only
 // then may frames that wait for it go on. For the server's: server_frame for each, the bytes go to
 // the client, then delivered() writes the outcomes.
+//
+// With a broker in it: after recorded() the owner hands take_tasks() to the broker and tells it of
+// take_cancelled(); what it is done with comes back through broker_done().
 #pragma once
 
 #include <cstddef>
@@ -23,8 +26,12 @@
 #include "mcp/refusal.h"
 #include "policy/policy.h"
 #include "policy/rate.h"
+#include "wrap/broker.h"
+#include "wrap/broker_calls.h"
+#include "wrap/broker_offer.h"
 #include "wrap/calls.h"
 #include "wrap/relay.h"
+#include "wrap/tool_lists.h"
 
 namespace aegis::wrap {
 
@@ -73,6 +80,10 @@ class Session {
 
   /// From the next frame on. The rate windows go on.
   void use_policy(policy::Policy policy);
+  /// Once, before the first frame. From then on the client's frames are held to the strict reading,
+  /// calls that name an offered operation never go to the server, and its lists of tools are
+  /// amended.
+  void use_broker(BrokerOffer offer);
 
   Fate client_frame(std::string_view frame, Moment now);
   /// Some frames that were judged wait for the record.
@@ -86,6 +97,8 @@ class Session {
   struct ServerFrame {
     bool is_json = true;   // only judged when `judge_json` was asked for or a call is in flight
     bool is_work = false;  // an answer or a progress notification
+    Relayed relayed = {};  // only with a broker other than as it is
+    std::vector<std::string> notes = {};  // for stderr, each once
   };
   enum class JudgeJson : std::uint8_t { no, yes };
   struct FromServer {
@@ -95,6 +108,9 @@ class Session {
     std::optional<audit::FrameDigest> digest = {};  // when its owner has taken it already
   };
   ServerFrame server_frame(const FromServer& from, JudgeJson judge, Moment now);
+  /// Whether a server's frame may be on its way before server_frame has seen it: not while it may
+  /// be one that is amended.
+  [[nodiscard]] bool may_forward_first() const { return !broker_ || broker_->lists.empty(); }
   /// So many bytes have been written to the client in all: outcomes of what was answered with them,
   /// and of what was refused, go to the chain.
   void delivered(std::uint64_t written_total, Moment now);
@@ -104,7 +120,23 @@ class Session {
   /// Nothing more can be delivered: later outcomes have no response_digest.
   void client_gone() { is_client_gone_ = true; }
   /// Calls that have no answer yet.
-  [[nodiscard]] std::size_t in_flight() const { return calls_.size() + awaiting_.size(); }
+  [[nodiscard]] std::size_t in_flight() const {
+    return calls_.size() + awaiting_.size() + brokered();
+  }
+  /// Those of them that the broker is at.
+  [[nodiscard]] std::size_t brokered() const { return broker_ ? broker_->calls.size() : 0; }
+
+  /// What the broker is to begin, in order, and which of what it has begun it is to end.
+  std::vector<BrokerTask> take_tasks();
+  std::vector<std::uint64_t> take_cancelled();
+  /// One of them is done. Its answer is among our frames; `queued_total` is that of the to-client
+  /// relay, into which they go next.
+  void broker_done(Broker::Done done, std::uint64_t queued_total);
+  /// What is cancelled from now on is cancelled for this, not by the client.
+  void end_broker(Ending ending);
+  /// When report_progress has something to say.
+  [[nodiscard]] std::optional<std::uint64_t> next_progress_ns() const;
+  void report_progress(Moment now);
 
   /// No call is open, and every outcome is in the chain.
   [[nodiscard]] bool is_quiet() const { return in_flight() == 0 && ended_.empty(); }
@@ -128,12 +160,18 @@ class Session {
     std::string message = {};                      // for the client's user and model
     std::string approval_id = {};
     std::optional<std::string> matched_rule = {};
+    bool is_by_broker = false;  // no rule was asked
+  };
+  struct ForBroker {
+    mcp::BrokerRequest request;
+    std::string progress_token;
   };
   struct Awaiting {  // its intent is appended and not committed
     CallInFlight call;
     mcp::Id::Type id_type;
     std::string id_lexeme;
     bool is_in_batch;
+    std::optional<ForBroker> for_broker = {};
   };
   static constexpr std::string_view kNotExecuted = "not executed";
   static constexpr std::string_view kNoAnswerPossible = "no id: no answer can come";
@@ -147,6 +185,20 @@ class Session {
     std::optional<audit::FrameDigest> response_digest = {};
     std::uint64_t response_bytes = 0;
     std::uint64_t ended_ns = 0;
+    std::optional<Broker::Done> done =
+        {};  // of the broker's; then `how` and `judgement` are unused
+  };
+  struct Brokered {  // what there is with a broker only
+    explicit Brokered(BrokerOffer offered) : offer(std::move(offered)) {}
+
+    BrokerOffer offer;
+    ToolLists lists;
+    BrokerCalls calls;
+    std::vector<BrokerTask> tasks;
+    std::vector<std::uint64_t> cancelled;
+    std::vector<std::string> hidden;    // names of tools of the server's that were taken out
+    std::vector<std::string> unsaid;    // those of them that no outcome has told of
+    std::optional<Ending> ending = {};  // why aegis cancels
   };
   struct Frame {  // of the client, being judged
     std::string_view content;
@@ -155,7 +207,8 @@ class Session {
   };
 
   Fate judge_frame(const Frame& frame);
-  void cancel(const mcp::Id& id);
+  enum class CallOf : std::uint8_t { nobody, server, broker };
+  CallOf cancel(const mcp::Id& id);
   Fate refuse_unreadable(const Frame& frame);
   Fate relay_unread(const Frame& frame);
   Fate refuse_frame(const Frame& frame);
@@ -167,6 +220,21 @@ class Session {
   void begin_calls(const Frame& frame);
   [[nodiscard]] std::string encode_batch_reply(const Frame& frame) const;
   void reply(const mcp::Id& id, const Judgement& judgement);
+
+  [[nodiscard]] policy::Verdict decide(std::string_view tool) const;
+  [[nodiscard]] const BrokerOffer::Tool* find_offered(std::optional<std::string_view> tool) const;
+  [[nodiscard]] std::string listed_tools() const;
+  [[nodiscard]] bool concerns_broker(const mcp::Message& message) const;
+  std::optional<Fate> judge_for_broker(const Frame& frame);
+  Fate refuse_broker_batch(const Frame& frame);
+  Fate expect_list(const mcp::Request& request, ToolLists::Wanted wanted);
+  Fate judge_operation(const Frame& frame, mcp::Operation operation);
+  void begin_operation(Awaiting awaiting);
+  void end_operation(BrokerCall call, Broker::Done done, std::uint64_t queued_total);
+  void close_operations(Ending ending, Moment now);
+  void note_hidden(CallInFlight& call);
+  void relay_amended(const FromServer& from, const mcp::Reading& reading, ServerFrame& seen);
+  void append_done(const Ended& ended, audit::Outcome& line, Moment now);
 
   void end_refused(CallInFlight call, Judgement judgement, Moment now);
   void append_outcome(const Ended& ended, Moment now);
@@ -181,6 +249,8 @@ class Session {
   std::optional<policy::Policy> policy_;
   audit::PolicySetHash policy_set_hash_;
   policy::RateWindows windows_;
+
+  std::optional<Brokered> broker_;
 
   CallTable calls_;
   std::vector<Awaiting> awaiting_;

@@ -68,11 +68,18 @@ audit::PolicyStatus policy_status(const std::optional<mcp::RefusalCode>& refused
   return audit::Denied{reason};
 }
 
-audit::CapabilityStatus capability_status(const std::optional<mcp::RefusalCode>& refused,
-                                          std::string_view reason,
-                                          const audit::Grant* grant) {
+/// `refused` is the judgement's, who asked no rule when `is_by_broker`.
+struct Refusal {
+  const std::optional<mcp::RefusalCode>& refused;
+  std::string_view reason;
+  bool is_by_broker;
+};
+
+audit::CapabilityStatus capability_status(const Refusal& refusal, const audit::Grant* grant) {
+  const auto& [refused, reason, is_by_broker] = refusal;
   if (!refused && grant != nullptr) return audit::Granted{grant};
   if (!refused) return audit::GrantedEmpty{};
+  if (is_by_broker) return audit::CapabilityDenied{reason};
   switch (*refused) {
     case mcp::RefusalCode::malformed_call:
     case mcp::RefusalCode::malformed_frame:
@@ -91,10 +98,14 @@ audit::CapabilityStatus capability_status(const std::optional<mcp::RefusalCode>&
 
 Session::ServerFrame Session::server_frame(const FromServer& from, JudgeJson judge, Moment now) {
   ServerFrame seen;
-  // Nothing to close and nothing to judge: then nobody needs to know what the frame says.
-  if (calls_.empty() && judge == JudgeJson::no) return seen;
+  // Nothing to close, to amend or to judge: then nobody needs to know what the frame says.
+  if (calls_.empty() && may_forward_first() && judge == JudgeJson::no) return seen;
   const mcp::Reading reading = server_reader_.read_server(from.frame);
   seen.is_json = !reading.defect || reading.defect->kind == mcp::json::Defect::Kind::not_a_message;
+  if (!may_forward_first()) {
+    relay_amended(from, reading, seen);
+    if (seen.relayed.how != Relayed::How::as_it_is) return seen;
+  }
   const std::string_view content = mcp::frame_content(from.frame);
   std::optional<audit::FrameDigest> digest = from.digest;
   std::string key;
@@ -154,17 +165,19 @@ void Session::note_refusal(std::string_view sentence) {
 void Session::append_outcome(const Ended& ended, Moment now) {
   const CallInFlight& call = ended.call;
   const Judgement& judgement = ended.judgement;
-  audit::Outcome line{call.intent_seq,
-                      call.tool,
-                      call.request_digest,
-                      call.policy_set_hash,
-                      policy_status(judgement.refused, judgement.reason, judgement.approval_id),
-                      capability_status(judgement.refused, judgement.reason, options_.grant),
-                      audit::Success{},
-                      {},
-                      ended.response_digest,
-                      {},
-                      {}};
+  audit::Outcome line{
+      call.intent_seq,
+      call.tool,
+      call.request_digest,
+      call.policy_set_hash,
+      policy_status(judgement.refused, judgement.reason, judgement.approval_id),
+      capability_status({judgement.refused, judgement.reason, judgement.is_by_broker},
+                        options_.grant),
+      audit::Success{},
+      {},
+      ended.response_digest,
+      {},
+      {}};
   if (ended.how == How::host_denied) line.execution = audit::HostDenied{ended.reason};
   if (ended.how == How::resource_exceeded) line.execution = audit::ResourceExceeded{ended.reason};
   if (ended.how == How::trap) line.execution = audit::Trap{ended.reason};
@@ -175,6 +188,7 @@ void Session::append_outcome(const Ended& ended, Moment now) {
   if (ended.response_digest) line.response_bytes = ended.response_bytes;
   if (ended.how == How::success)
     line.wall_ms = (ended.ended_ns - call.started_ns) / kNanosecondsPerMillisecond;
+  if (ended.done) return append_done(ended, line, now);
   chain_.outcome(line, now.wall);
 }
 
@@ -203,6 +217,7 @@ void Session::seal(const Seal& seal, Moment now) {
   is_client_gone_ = true;
   delivered(0, now);
   close_calls(seal.calls, now);
+  close_operations(seal.calls, now);
   chain_.close({words_of(seal.session).close, call_count_, unread_count_}, now.wall);
   is_sealed_ = true;
 }

@@ -81,6 +81,24 @@ std::string batch_denied_message() {
          "its own.";
 }
 
+std::string batch_of_broker_message() {
+  return "aegis did not forward this batch: a request in it that concerns aegis's own tools must "
+         "be "
+         "sent by itself. Send its requests one by one.";
+}
+
+std::string unclear_list_message() {
+  return "aegis did not relay the server's answer to tools/list: it is no list of tools that reads "
+         "the same for every parser, so aegis's own tools cannot be put into it. The server's "
+         "tools "
+         "can be called all the same.";
+}
+
+std::string hidden_tool_sentence(std::string_view tool) {
+  return "the server's own tool " + quoted(tool) +
+         " is hidden: calls of that name are the broker's";
+}
+
 std::string record_unavailable_message() {
   return "aegis did not run this call: it could not write it to its record first. Do not try it "
          "again before the "

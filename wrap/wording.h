@@ -21,6 +21,12 @@ std::string pending_message(std::string_view tool,
 std::string malformed_call_message();
 std::string malformed_frame_message(const mcp::json::Defect& defect);
 std::string batch_denied_message();
+/// Of a batch that holds a call or a request that the broker has part in.
+std::string batch_of_broker_message();
+/// Of a server's answer to tools/list that the broker's tools cannot be put into.
+std::string unclear_list_message();
+/// For stderr and the record.
+std::string hidden_tool_sentence(std::string_view tool);
 std::string record_unavailable_message();
 std::string too_many_calls_message(std::size_t limit);
 
