@@ -39,7 +39,7 @@ void report(int control, const KeeperReport& report) noexcept {
 [[noreturn]] void become_server(const KeeperEnds& ends,
                                 int failure,
                                 pid_t keeper,
-                                char* const* argv) noexcept {
+                                const KeeperProgram& program) noexcept {
   confine::reset_signals();
   // Only the first process gets it, and only while the keeper's one thread lives: a second string
   // beside the keeper's own clean-up, for a server that kills the keeper.
@@ -53,7 +53,12 @@ void report(int control, const KeeperReport& report) noexcept {
     // The failure pipe stays until exec closes it.
     const int kept[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, failure};
     confine::close_all_but(kept);
-    ::execvp(argv[0], argv);
+    if (program.builtin.serve != nullptr) {
+      ::close(failure);  // as exec would: it runs
+      program.builtin.serve(program.builtin.max_frame);
+      ::_exit(0);
+    }
+    ::execvp(program.argv[0], program.argv);
   }
   const std::int32_t why = errno;
   static_cast<void>(!::write(failure, &why, sizeof why));
@@ -94,7 +99,7 @@ void start_confined(KeeperEnds& ends, const confine::Prepared& prepared, Running
 
 /// Starts the server and waits until its program runs or cannot. Returns its pid, or -1 with the
 /// reason reported.
-pid_t start_server(KeeperEnds& ends, char* const* argv) noexcept {
+pid_t start_server(KeeperEnds& ends, const KeeperProgram& program) noexcept {
   int failure[2];
   const pid_t keeper = ::getpid();
   pid_t server = -1;
@@ -102,7 +107,7 @@ pid_t start_server(KeeperEnds& ends, char* const* argv) noexcept {
   if (::pipe2(failure, O_CLOEXEC) != 0 || (server = ::fork()) < 0) {
     why = errno;
   } else if (server == 0) {
-    become_server(ends, failure[1], keeper, argv);
+    become_server(ends, failure[1], keeper, program);
   }
   let_go(ends);
   if (server > 0) {
@@ -235,7 +240,7 @@ bool obey(KeeperEnds& ends, Running& running, KeeperProgram program) noexcept {
       if (program.confined != nullptr) {
         start_confined(ends, *program.confined, running);
       } else {
-        running.group = running.server = start_server(ends, program.argv);
+        running.group = running.server = start_server(ends, program);
       }
       return true;
     case KeeperOrder::terminate:

@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 
 #include "confine/child.h"
@@ -45,10 +46,18 @@ struct KeeperEnds {
   confine::Fd net_reports;  // open for a confined server with network grants
 };
 
-/// What it is to run: one of the two, which outlives the call.
+/// A server that is a part of aegis: called in the server's process, with its pipes as 0, 1 and 2.
+/// When it returns the process ends, with 0.
+struct Builtin {
+  void (*serve)(std::size_t max_frame) noexcept = nullptr;
+  std::size_t max_frame = 0;  // bytes
+};
+
+/// What it is to run: one of the three, which outlives the call.
 struct KeeperProgram {
   char* const* argv = nullptr;  // ends in a null pointer; looked up in PATH
   confine::Prepared* confined = nullptr;
+  Builtin builtin = {};
 };
 
 /// The body of the keeper process, called in a fresh fork of a single-threaded parent; never

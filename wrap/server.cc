@@ -82,15 +82,22 @@ void Server::take(Ends& ends) {
 }
 
 Result<Server> Server::prepare(const std::vector<std::string>& argv, confine::Prepared* confined) {
-  Ends ends = AEGIS_TRY(make_ends(confined));
-  Pipe control = AEGIS_TRY(make_socket_pair());
   std::vector<std::string> words = argv;
   std::vector<char*> pointers;
   pointers.reserve(words.size() + 1);
   for (std::string& word : words)
     pointers.push_back(word.data());
   pointers.push_back(nullptr);
+  return prepare(KeeperProgram{pointers.data(), confined});
+}
 
+Result<Server> Server::prepare(Builtin builtin) {
+  return prepare(KeeperProgram{nullptr, nullptr, builtin});
+}
+
+Result<Server> Server::prepare(const KeeperProgram& program) {
+  Ends ends = AEGIS_TRY(make_ends(program.confined));
+  Pipe control = AEGIS_TRY(make_socket_pair());
   const pid_t pid = ::fork();
   if (pid < 0) return errno_error("fork the keeper");
   if (pid == 0) {
@@ -99,7 +106,7 @@ Result<Server> Server::prepare(const std::vector<std::string>& argv, confine::Pr
                 std::move(ends.errors.write_end),
                 std::move(control.write_end),
                 std::move(ends.net_reports.write_end)},
-               {pointers.data(), confined});
+               program);
   }
   Server server;
   server.keeper_ = pid;

@@ -24,6 +24,8 @@ class Server {
   /// instead of it, and only has to live as long as the call.
   static confine::Result<Server> prepare(const std::vector<std::string>& argv,
                                          confine::Prepared* confined = nullptr);
+  /// The same with a part of aegis in the program's place.
+  static confine::Result<Server> prepare(Builtin builtin);
   /// Without a keeper, for a process that never holds a secret, in tier full, whose first process
   /// does what a keeper does: it saves a fork. `confined` outlives start().
   static confine::Result<Server> prepare_unkept(const confine::Prepared& confined);
@@ -67,6 +69,7 @@ class Server {
   Server() = default;
   struct Ends;
   static confine::Result<Ends> make_ends(const confine::Prepared* confined);
+  static confine::Result<Server> prepare(const KeeperProgram& program);
   void take(Ends& ends);
   confine::Result<confine::Enforced> start_child();
   void order(KeeperOrder order);
