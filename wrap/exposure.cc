@@ -109,6 +109,10 @@ Result<void> check_exposure(const PathGrants& grants, const Kept& kept) {
        "the quarantine of its own files",
        Harm::written,
        "grant a narrower folder"},
+      {kept.broker_policy,
+       "the broker's policy",
+       Harm::written,
+       "grant a narrower folder, or keep the broker's policy elsewhere"},
   };
   for (const KeptFile& file : files) {
     if (!file.path) continue;

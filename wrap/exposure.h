@@ -26,6 +26,8 @@ struct Kept {
   std::optional<std::string> stderr_log = {};
   /// What the guard moves away goes there, or where a link in its place leads.
   std::optional<std::string> quarantine = {};
+  /// The next start would allow what it says.
+  std::optional<std::string> broker_policy = {};
 };
 
 /// An error names the grant, what it would expose, and what to do instead. Compared by resolved

@@ -18,11 +18,14 @@
 #include "wrap/audit_file.h"
 #include "wrap/confinement.h"
 #include "wrap/exit_codes.h"
+#include "wrap/interpose_broker.h"
+#include "wrap/interpose_words.h"
 #include "wrap/key_file.h"
 #include "wrap/log.h"
 #include "wrap/places.h"
 #include "wrap/policy_file.h"
 #include "wrap/randomness.h"
+#include "wrap/serve_builtin.h"
 #include "wrap/server.h"
 #include "wrap/session.h"
 #include "wrap/signals.h"
@@ -35,8 +38,12 @@ using confine::Error;
 using confine::Fd;
 using confine::Result;
 
-int fail(const Error& error) {
-  log("wrap: " + confine::describe(error));
+void say(const InterposeOptions& options, std::string_view what) {
+  log(std::string(options.verb).append(": ").append(what));
+}
+
+int fail(const InterposeOptions& options, const Error& error) {
+  say(options, confine::describe(error));
   return kAegisFailed;
 }
 
@@ -52,33 +59,20 @@ std::optional<policy::Policy> read_policy(const std::string& path) {
   return std::move(loaded->policy);
 }
 
-std::string describe_policy(const InterposeOptions& options,
-                            const std::optional<policy::Policy>& policy) {
-  if (!policy) return "none (every call is relayed)";
-  const std::size_t count = policy->rules().size();
-  return *options.policy + " (" + std::to_string(count) + (count == 1 ? " rule" : " rules") +
-         ", default " + (policy->default_action() == policy::Action::allow ? "allow" : "deny") +
-         ")";
-}
-
-std::string_view to_string(Durability durability) {
-  switch (durability) {
-    case Durability::call:
-      return "call";
-    case Durability::session:
-      return "session";
-    case Durability::off:
-      return "off";
-  }
-  return {};
-}
-
 audit::UnixMicros wall_clock() {
   constexpr std::int64_t kMicrosPerSecond = 1'000'000;
   constexpr std::int64_t kNanosPerMicro = 1'000;
   timespec time{};
   ::clock_gettime(CLOCK_REALTIME, &time);
   return {time.tv_sec * kMicrosPerSecond + time.tv_nsec / kNanosPerMicro};
+}
+
+/// What the record calls the server that is a part of aegis.
+constexpr std::string_view kBuiltinName = "aegis-mcp";
+
+std::string name_of(const InterposeOptions& options) {
+  return options.command.empty() ? std::string(kBuiltinName)
+                                 : base_name_of(options.command.front());
 }
 
 audit::ArgvDigest digest_of(const std::vector<std::string>& argv) {
@@ -99,10 +93,11 @@ int report_unstarted(const Error& error, const std::string& program) {
   return is_missing ? kNotFound : kCannotExecute;
 }
 
-/// What no confined server may reach.
+/// What neither a confined server nor the broker's operations may reach.
 Kept kept_from(const InterposeOptions& options) {
   Kept kept{options.signing_key, options.audit, options.policy};
   kept.stderr_log = options.stderr_log;
+  if (options.broker) kept.broker_policy = options.broker->policy;
   if (auto key = default_key_path(); key && !kept.key) kept.key = std::move(key).value();
   if (auto folder = default_record_folder(); folder && !kept.record)
     kept.record = std::move(folder).value();
@@ -143,14 +138,9 @@ struct Wrapped {
   std::optional<policy::Policy> policy;
   LoopOptions loop;
   std::optional<Confinement> confinement;
+  std::optional<Broker> broker;
   Server server;
 };
-
-std::string describe_confinement(const std::optional<Confinement>& confinement) {
-  if (!confinement) return "not confined";
-  if (confinement->is_explained()) return "NOT confined: --explain";
-  return "confined: " + confinement->describe();
-}
 
 /// The policy from now on, and again when SIGHUP says so.
 void follow_policy(Wrapped& wrapped, Session& session) {
@@ -170,7 +160,7 @@ void follow_policy(Wrapped& wrapped, Session& session) {
 int end_unstarted(const Wrapped& wrapped, const Error& error, Session& session, AuditFile& record) {
   session.seal({Ending::not_started, Ending::not_started}, {0, wall_clock()});
   if (record.commit(AuditFile::Force::synced) != AuditFile::Committed::ok)
-    log("wrap: recording: " + confine::describe(record.error()));
+    say(wrapped.options, "recording: " + confine::describe(record.error()));
   if (!wrapped.confinement) return report_unstarted(error, wrapped.program);
   const auto unstarted = wrapped.confinement->explain_unstarted(wrapped.server.failed_set_up());
   const bool is_program_bad = unstarted.exit_code != kAegisFailed;
@@ -202,14 +192,15 @@ int run_session(Wrapped wrapped, OpenedKey key, AuditFile& record) {
   SystemRandomness randomness;
   audit::Chain chain(std::move(key.key), record);
   const std::string session_id = randomness.hex128();
-  const std::string policy_text = describe_policy(options, wrapped.policy);
   const auto started = wrapped.server.start();
-  const std::string base_name = base_name_of(options.command.front());
+  const std::string name = name_of(options);
+  const std::string what_is_on =
+      describe({options, record.path(), wrapped.policy, wrapped.confinement, wrapped.broker});
   audit::Open open{.version = AEGIS_VERSION,
                    .prev_session_tail = record.previous_tail(),
                    .session_id = session_id,
                    .durability = to_string(options.durability),
-                   .program = base_name,
+                   .program = name,
                    .argv_digest = digest_of(options.command),
                    .policy_set_hash = {},
                    .recovered = record.recovered()};
@@ -217,70 +208,98 @@ int run_session(Wrapped wrapped, OpenedKey key, AuditFile& record) {
     open.confinement = &wrapped.confinement->record(started.value());
   if (wrapped.policy)
     open.policy_set_hash = audit::PolicySetHash::of(wrapped.policy->canonical_form());
+  std::optional<audit::BrokerOn> broker;
+  if (wrapped.broker) {
+    broker = {wrapped.broker->policy_hash(), wrapped.broker->revealed()};
+    open.broker = &*broker;
+  }
   chain.open(open, wall_clock());
 
   const audit::Grant* grant = open.confinement != nullptr ? &open.confinement->grant : nullptr;
   Session session({options.refuse_as, options.role, grant}, chain, randomness);
   if (!started) return end_unstarted(wrapped, started.error(), session, record);
   if (wrapped.policy) follow_policy(wrapped, session);
-  log("wrap: recording to " + record.path() + " (durability " +
-      std::string(to_string(options.durability)) + "); policy: " + policy_text + "; " +
-      describe_confinement(wrapped.confinement));
+  if (wrapped.broker) {
+    session.use_broker(offer_of(*wrapped.broker));
+    wrapped.loop.broker = &*wrapped.broker;
+  }
+  say(options, what_is_on);
   const LoopParts parts{session, record, wrapped.server};
   if (wrapped.confinement) return relay_confined(*wrapped.confinement, wrapped, parts);
   return Loop(parts, std::move(wrapped.loop)).run();
 }
 
+Result<Server> prepare_server(const InterposeOptions& options,
+                              std::optional<Confinement>& confinement) {
+  if (options.command.empty()) return Server::prepare(Builtin{serve_builtin, options.max_frame});
+  return Server::prepare(options.command, confinement ? &confinement->prepared() : nullptr);
+}
+
+/// The keeper is there; nothing runs yet.
+int start_session(Wrapped wrapped) {
+  const InterposeOptions& options = wrapped.options;
+  // From here on the key is in this process: no other of the same user may look into it (ptrace(2),
+  // proc(5)).
+  ::prctl(PR_SET_DUMPABLE, 0);
+  auto key = open_key(options.signing_key);
+  if (!key) return fail(options, key.error());
+  if (key->is_new) {
+    say(options,
+        "made a signing key: " + key->path + ": public_key " +
+            audit::to_hex(key->key.public_key()) + " (`aegis key` prints it later)");
+  }
+  auto record = AuditFile::open(
+      {.path = options.audit, .program = name_of(options), .unix_seconds = ::time(nullptr)});
+  if (!record) return fail(options, record.error());
+  return run_session(std::move(wrapped), std::move(key).value(), **record);
+}
+
 }  // namespace
 
 int interpose(const InterposeOptions& options) {
-  auto program = find_program(options.command.front());
-  if (!program) {
-    log("wrap: " + confine::describe(program.error()));
-    return exit_code_of_failure(program.error());
+  std::string program;
+  if (!options.command.empty()) {
+    auto found = find_program(options.command.front());
+    if (!found) {
+      fail(options, found.error());
+      return exit_code_of_failure(found.error());
+    }
+    program = std::move(found).value();
   }
   std::optional<policy::Policy> policy;
   if (options.policy) {
     policy = read_policy(*options.policy);
     if (!policy) return kAegisFailed;
   }
-  LoopOptions loop{
-      options.durability, options.strict_stdout, options.grace, options.max_frame, {}, {}};
+  LoopOptions loop{options.verb,
+                   options.durability,
+                   options.strict_stdout,
+                   options.grace,
+                   options.max_frame,
+                   {},
+                   {}};
   auto signals = take_signals();
-  if (!signals) return fail(signals.error());
+  if (!signals) return fail(options, signals.error());
   loop.signals = std::move(signals).value();
 
   auto confinement = prepare_confinement(options);
-  if (!confinement) return fail(confinement.error());
+  if (!confinement) return fail(options, confinement.error());
   if (options.confine) loop.max_output = options.confine->bounds.output;
+  auto broker = make_broker(options, kept_from(options));
+  if (!broker) return fail(options, broker.error());
   // Not before the grants are known to lead nobody to it.
   auto stderr_log = open_stderr_log(options);
-  if (!stderr_log) return fail(stderr_log.error());
+  if (!stderr_log) return fail(options, stderr_log.error());
   loop.stderr_log = std::move(stderr_log).value();
-  auto server =
-      Server::prepare(options.command, *confinement ? &(*confinement)->prepared() : nullptr);
-  if (!server) return fail(server.error());
-  // From here on the key is in this process: no other of the same user may look into it (ptrace(2),
-  // proc(5)).
-  ::prctl(PR_SET_DUMPABLE, 0);
-  auto key = open_key(options.signing_key);
-  if (!key) return fail(key.error());
-  if (key->is_new) {
-    log("wrap: made a signing key: " + key->path + ": public_key " +
-        audit::to_hex(key->key.public_key()) + " (`aegis key` prints it later)");
-  }
-  auto record = AuditFile::open({.path = options.audit,
-                                 .program = base_name_of(options.command.front()),
-                                 .unix_seconds = ::time(nullptr)});
-  if (!record) return fail(record.error());
-  return run_session({options,
-                      std::move(program).value(),
-                      std::move(policy),
-                      std::move(loop),
-                      std::move(confinement).value(),
-                      std::move(server).value()},
-                     std::move(key).value(),
-                     **record);
+  auto server = prepare_server(options, *confinement);
+  if (!server) return fail(options, server.error());
+  return start_session({options,
+                        std::move(program),
+                        std::move(policy),
+                        std::move(loop),
+                        std::move(confinement).value(),
+                        std::move(broker).value(),
+                        std::move(server).value()});
 }
 
 }  // namespace aegis::wrap

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// `aegis wrap` from its options to its exit code: puts the parts together in the order that fails
-// closed. Parsing the command line is verb_wrap's.
+// `aegis wrap` and `aegis mcp` from their options to their exit code: puts the parts together in
+// the order that fails closed. Parsing the command lines is verb_wrap's and verb_mcp's.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "mcp/refusal.h"
+#include "wrap/broker.h"
 #include "wrap/confine_flags.h"
 #include "wrap/limits.h"
 #include "wrap/loop.h"
@@ -17,6 +19,7 @@
 namespace aegis::wrap {
 
 struct InterposeOptions {
+  std::string_view verb = "wrap";         // for messages; a literal
   std::optional<std::string> audit = {};  // a file, or a folder that takes one file a session
   std::optional<std::string> signing_key =
       {};  // must be there; else the default one, made when missing
@@ -29,7 +32,8 @@ struct InterposeOptions {
   std::optional<std::string> stderr_log = {};
   StrictStdout strict_stdout = StrictStdout::no;
   std::optional<ConfineRequest> confine = {};  // nothing: the server is not confined
-  std::vector<std::string> command;            // at least one word
+  std::optional<BrokerOptions> broker = {};
+  std::vector<std::string> command = {};  // empty: the built-in server, which needs a broker
 };
 
 /// Returns the exit code: the server's own, 128 + n for its signal or ours, 125 when aegis failed,

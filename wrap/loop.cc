@@ -59,6 +59,10 @@ Loop::Loop(LoopParts parts, LoopOptions options)
       to_server_(options_.max_frame),
       to_client_(options_.max_frame) {}
 
+void Loop::say(std::string_view what) const {
+  log(std::string(options_.verb).append(": ").append(what));
+}
+
 struct Loop::Ready {
   short client_in, client_out, server_in, server_out, server_errors, errors_out, signals, keeper;
 };
@@ -75,6 +79,7 @@ int Loop::run() {
     const Ready ready = wait();
     now_ = moment();
     take_in(ready);
+    report_progress();
     write_client();
     write_server();
     write_errors();
@@ -96,10 +101,11 @@ void Loop::take_in(const Ready& ready) {
   if (ready.keeper != 0) on_keeper();
   if ((ready.client_out & (POLLERR | POLLHUP | POLLNVAL)) != 0) client_gone();
   // Before the server's words: what it was refused belongs to the call that it now answers.
-  for (std::size_t i = 0; kOwnWatched + i < watched_.size(); ++i) {
+  for (std::size_t i = 0; i < options_.watches.size() && !watched_.empty(); ++i) {
     if (watched_[kOwnWatched + i].revents == 0) continue;
     if (const auto ending = options_.watches[i].on_ready()) enforce(*ending);
   }
+  on_broker(kOwnWatched + options_.watches.size());
   // What happened above may have closed any of them.
   if (ready.server_out != 0 && server_out_.is_open()) read_server();
   if (ready.client_in != 0 && client_in_.is_open()) read_client();
@@ -110,7 +116,7 @@ void Loop::take_in(const Ready& ready) {
 int Loop::end_server() {
   server_.kill();
   if (!server_.wait_for_keeper(kKeeperWait)) {
-    log("wrap: ending the server: some of its processes are still ending");
+    say("ending the server: some of its processes are still ending");
   }
   if (stop_signal_) return kSignalBase + *stop_signal_;
   if (enforced_) return kSignalBase + SIGKILL;
@@ -137,6 +143,10 @@ Loop::Ready Loop::wait() {
   watched_.assign(own.begin(), own.end());
   for (const Watch& watch : options_.watches)
     watched_.push_back({watch.fd, POLLIN, 0});
+  if (options_.broker != nullptr) {
+    for (const int fd : options_.broker->descriptors())
+      watched_.push_back({fd, POLLIN, 0});
+  }
   const int count = ::poll(watched_.data(), watched_.size(), timeout_ms());
   if (count <= 0) {  // EINTR cannot be: every handled signal is blocked
     watched_.clear();
@@ -153,17 +163,20 @@ Loop::Ready Loop::wait() {
 }
 
 int Loop::timeout_ms() const {
-  std::optional<std::uint64_t> next = deadline_ns_;
-  if (sync_deadline_ns_) next = std::min(next.value_or(UINT64_MAX), *sync_deadline_ns_);
-  if (!next) return -1;
+  std::uint64_t next = UINT64_MAX;
+  for (const auto& each :
+       {deadline_ns_, sync_deadline_ns_, broker_deadline_ns_, session_.next_progress_ns()})
+    next = std::min(next, each.value_or(UINT64_MAX));
+  if (next == UINT64_MAX) return -1;
   const std::uint64_t now = read_clock(CLOCK_MONOTONIC);
-  if (*next <= now) return 0;
+  if (next <= now) return 0;
   // Rounded up: waking before the deadline would only spin.
-  return static_cast<int>((*next - now + kNanosecondsPerMillisecond - 1) /
+  return static_cast<int>((next - now + kNanosecondsPerMillisecond - 1) /
                           kNanosecondsPerMillisecond);
 }
 
 bool Loop::is_done() const {
+  if (awaits_broker()) return false;
   if (!server_ended_) return is_abandoned_;
   const bool is_read = !server_out_.is_open() && !server_errors_.is_open();
   const bool is_delivered = !client_out_.is_open() || to_client_.queued() == 0;
@@ -206,7 +219,7 @@ void Loop::on_keeper() {
   server_ended_ = server_.next_report();
   if (!server_ended_) return;
   if (!server_ended_->wait_status && !enforced_) {
-    log("wrap: watching the server: its keeper process was killed, so the server was ended");
+    say("watching the server: its keeper process was killed, so the server was ended");
   }
   to_server_.discard();
   client_in_.close();
@@ -251,13 +264,17 @@ void Loop::arm_deadline() {
 
 void Loop::on_deadline() {
   finish_server();
+  if (broker_deadline_ns_ && now_.mono_ns >= *broker_deadline_ns_) {
+    end_broker(Ending::grace_ran_out);
+    broker_deadline_ns_.reset();
+  }
   if (!deadline_ns_ || now_.mono_ns < *deadline_ns_) return;
   switch (phase_) {
     case Phase::relaying:
       break;
     case Phase::draining:
-      if (!session_.is_sealed() && session_.in_flight() > 0) {
-        log("wrap: ending the server: it did not answer within the grace after its client closed "
+      if (!session_.is_sealed() && session_.in_flight() > session_.brokered()) {
+        say("ending the server: it did not answer within the grace after its client closed "
             "(--grace)");
       }
       seal({Ending::grace_ran_out,
@@ -282,6 +299,7 @@ void Loop::client_closed(Ending ending) {
   if (phase_ != Phase::relaying) return;
   cause_ = ending;
   set_phase(Phase::draining);
+  if (options_.broker != nullptr) broker_deadline_ns_ = deadline_ns_;
 }
 
 /// The client reads no more: what it was to get is thrown away, and answers are only recorded.
@@ -290,6 +308,10 @@ void Loop::client_gone() {
   to_client_.discard();
   session_.client_gone();
   client_closed(Ending::client_closed);
+  if (options_.broker != nullptr) {
+    session_.end_broker(Ending::client_closed);
+    options_.broker->cancel_all();
+  }
 }
 
 /// The server is killed for what it did; its calls are closed with that.
@@ -306,7 +328,7 @@ bool Loop::is_within_output(std::size_t bytes) {
   output_ += bytes;
   if (!options_.max_output || output_ <= *options_.max_output) return true;
   if (enforced_) return false;
-  log("wrap: the server wrote more than --max-output " + std::to_string(*options_.max_output) +
+  say("the server wrote more than --max-output " + std::to_string(*options_.max_output) +
       " bytes and is ended");
   enforce(Ending::output_exceeded);
   return false;
@@ -323,6 +345,7 @@ Ending Loop::server_ending() const {
 
 void Loop::seal(Session::Seal seal) {
   if (session_.is_sealed()) return;
+  end_broker(seal.calls);
   session_.delivered(to_client_.written_total(), now_);
   session_.seal(seal, now_);
   commit(options_.durability == Durability::off ? AuditFile::Force::written

@@ -16,6 +16,7 @@
 
 #include "confine/fd.h"
 #include "wrap/audit_file.h"
+#include "wrap/broker.h"
 #include "wrap/relay.h"
 #include "wrap/server.h"
 #include "wrap/session.h"
@@ -40,6 +41,7 @@ struct LoopParts {
 };
 
 struct LoopOptions {
+  std::string_view verb = "wrap";  // for messages; a literal
   Durability durability = Durability::call;
   StrictStdout strict_stdout = StrictStdout::no;
   std::chrono::milliseconds grace{};
@@ -50,6 +52,7 @@ struct LoopOptions {
   std::optional<std::uint64_t> max_output = {};  // bytes of the server's stdout and stderr together
   std::vector<Watch> watches = {};
   std::function<void(std::string_view)> on_errors = {};  // the server's stderr; may be empty
+  Broker* broker = nullptr;  // outlives the loop; null: the session has none
 };
 
 class Loop {
@@ -89,12 +92,22 @@ class Loop {
   void seal(Session::Seal seal);
   [[nodiscard]] Ending server_ending() const;
 
+  // loop_broker.cc
+  void begin_tasks();
+  void take_done();
+  void on_broker(std::size_t first_watched);
+  void report_progress();
+  void end_broker(Ending why);
+  [[nodiscard]] bool awaits_broker() const;
+
+  void say(std::string_view what) const;
   void read_client();
   void judge_client_frames();
   void settle_client_frames();
   void read_server();
   void judge_server_frames();
   void judge_server_frame(std::string_view frame);
+  void relay_server_frame(std::string_view frame, Session::ServerFrame seen);
   audit::FrameDigest forward_and_digest(std::string_view frame);
   void read_errors();
   void write_server();
@@ -126,6 +139,8 @@ class Loop {
   std::optional<Ending> cause_;                    // what began the end, once something has
   std::optional<std::uint64_t> deadline_ns_;       // of the phase
   std::optional<std::uint64_t> sync_deadline_ns_;  // of Lines not yet synced
+  /// Until when the broker may go on after the client has ended its input.
+  std::optional<std::uint64_t> broker_deadline_ns_;
   std::optional<Server::Ended> server_ended_;
   std::optional<int> stop_signal_;
   std::optional<Ending> enforced_;  // why aegis killed the server, when it did

@@ -30,7 +30,7 @@ void Loop::read_client() {
       judge_client_frames();
       return;
     case Transfer::Kind::failed:
-      log(std::string("wrap: reading from the client: ") + std::strerror(got.code));
+      say(std::string("reading from the client: ") + std::strerror(got.code));
       [[fallthrough]];
     case Transfer::Kind::closed:
       if (const auto frame = to_server_.last_frame()) {
@@ -49,8 +49,7 @@ void Loop::judge_client_frames() {
     to_server_.judge(session_.client_frame(*frame, now_));
   settle_client_frames();
   if (!to_server_.is_oversize()) return;
-  log("wrap: reading from the client: a frame is longer than " +
-      std::to_string(options_.max_frame) +
+  say("reading from the client: a frame is longer than " + std::to_string(options_.max_frame) +
       " bytes, so nothing more is relayed to the server; --max-frame raises the limit");
   client_closed(Ending::client_oversize);
 }
@@ -69,6 +68,7 @@ void Loop::settle_client_frames() {
     }
   }
   to_client_.insert(session_.take_replies());
+  begin_tasks();
 }
 
 void Loop::read_server() {
@@ -83,7 +83,7 @@ void Loop::read_server() {
       judge_server_frames();
       return;
     case Transfer::Kind::failed:
-      log(std::string("wrap: reading from the server: ") + std::strerror(got.code));
+      say(std::string("reading from the server: ") + std::strerror(got.code));
       [[fallthrough]];
     case Transfer::Kind::closed:
       if (const auto frame = to_client_.last_frame()) judge_server_frame(*frame);
@@ -96,8 +96,7 @@ void Loop::judge_server_frames() {
   while (const auto frame = to_client_.next_frame())
     judge_server_frame(*frame);
   if (!to_client_.is_oversize()) return;
-  log("wrap: reading from the server: a frame is longer than " +
-      std::to_string(options_.max_frame) +
+  say("reading from the server: a frame is longer than " + std::to_string(options_.max_frame) +
       " bytes, so nothing more is relayed to the client; --max-frame raises the limit");
   server_out_.close();
   client_closed(Ending::server_oversize);
@@ -108,20 +107,35 @@ void Loop::judge_server_frame(std::string_view frame) {
   const bool is_strict = options_.strict_stdout == StrictStdout::yes;
   const std::uint64_t delivered_at = to_client_.queued_total() + frame.size();
   std::optional<audit::FrameDigest> digest;
-  if (is_relayed && !is_strict && frame.size() >= kForwardFirst && session_.in_flight() > 0) {
+  if (is_relayed && !is_strict && frame.size() >= kForwardFirst && session_.in_flight() > 0 &&
+      session_.may_forward_first()) {
     digest = forward_and_digest(frame);
   }
   const auto judge = is_strict ? Session::JudgeJson::yes : Session::JudgeJson::no;
-  const Session::ServerFrame seen =
-      session_.server_frame({frame, delivered_at, digest}, judge, now_);
+  Session::ServerFrame seen = session_.server_frame({frame, delivered_at, digest}, judge, now_);
   if (seen.is_work && phase_ == Phase::draining)
     arm_deadline();  // the grace bounds silence, not work
-  if (is_strict && !seen.is_json) {
-    errors_ += frame;
-    to_client_.judge(Fate::drop);
-  } else {
-    to_client_.judge(is_relayed ? Fate::pass : Fate::drop);
+  if (is_strict && !seen.is_json) seen.relayed.how = Relayed::How::to_errors;
+  relay_server_frame(frame, std::move(seen));
+}
+
+void Loop::relay_server_frame(std::string_view frame, Session::ServerFrame seen) {
+  for (const std::string& note : seen.notes)
+    say(note);
+  const bool is_relayed = client_out_.is_open();
+  Fate fate = Fate::drop;
+  switch (seen.relayed.how) {
+    case Relayed::How::as_it_is:
+      if (is_relayed) fate = Fate::pass;
+      break;
+    case Relayed::How::replaced:
+      if (is_relayed) to_client_.insert(std::move(seen.relayed.frame));
+      break;
+    case Relayed::How::to_errors:
+      errors_ += frame;
+      break;
   }
+  to_client_.judge(fate);
 }
 
 /// Nothing of an answer is judged before it goes on, so the client may read it while we digest it.
@@ -148,7 +162,7 @@ void Loop::write_client() {
       case Transfer::Kind::later:
         return;
       case Transfer::Kind::failed:
-        log(std::string("wrap: writing to the client: ") + std::strerror(put.code));
+        say(std::string("writing to the client: ") + std::strerror(put.code));
         [[fallthrough]];
       case Transfer::Kind::closed:
         client_gone();
@@ -156,7 +170,7 @@ void Loop::write_client() {
     }
   }
   // After its last word the server's end of output is the client's.
-  if (!server_out_.is_open() && to_client_.queued() == 0) client_out_.close();
+  if (!server_out_.is_open() && to_client_.queued() == 0 && !awaits_broker()) client_out_.close();
 }
 
 void Loop::write_server() {
@@ -170,7 +184,7 @@ void Loop::write_server() {
       case Transfer::Kind::later:
         return;
       case Transfer::Kind::failed:
-        log(std::string("wrap: writing to the server: ") + std::strerror(put.code));
+        say(std::string("writing to the server: ") + std::strerror(put.code));
         [[fallthrough]];
       case Transfer::Kind::closed:
         // The client learns it as it would without us: its own writes fail.
@@ -203,8 +217,8 @@ void Loop::read_errors() {
   while (options_.stderr_log.is_open() && !rest.empty()) {
     const ssize_t put = ::write(options_.stderr_log.get(), rest.data(), rest.size());
     if (put < 0) {
-      log(std::string("wrap: copying the server's stderr to --stderr-log: ") +
-          std::strerror(errno) + "; the copy ends here");
+      say(std::string("copying the server's stderr to --stderr-log: ") + std::strerror(errno) +
+          "; the copy ends here");
       options_.stderr_log.reset();
     } else {
       rest.remove_prefix(static_cast<std::size_t>(put));
@@ -233,9 +247,9 @@ bool Loop::commit(AuditFile::Force force) {
   if (is_good && force == AuditFile::Force::synced) sync_deadline_ns_.reset();
   if (is_good == is_record_failing_) {
     if (is_good) {
-      log("wrap: recording: the record can be written again; calls go through again");
+      say("recording: the record can be written again; calls go through again");
     } else {
-      log("wrap: recording: " + confine::describe(record_.error()) + "; calls are refused" +
+      say("recording: " + confine::describe(record_.error()) + "; calls are refused" +
           (committed == AuditFile::Committed::failed ? " until aegis is started again"
                                                      : " until it can be written"));
     }

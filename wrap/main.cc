@@ -21,6 +21,7 @@ constexpr int kBroken = 125;  // aegis itself failed
 
 constexpr Verb kVerbs[] = {
     {"wrap", "stand between an MCP client and its server", aegis::wrap::verb_wrap},
+    {"mcp", "be an MCP server of bounded tools on one folder", aegis::wrap::verb_mcp},
     {"run", "do one request of the broker's", aegis::wrap::verb_run},
     {"check", "judge a request of the broker's", aegis::wrap::verb_check},
     {"init", "lay down a starter set for the broker", aegis::wrap::verb_init},

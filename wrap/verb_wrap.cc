@@ -4,19 +4,19 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "wrap/confine_flags.h"
 #include "wrap/confinement.h"
 #include "wrap/exit_codes.h"
 #include "wrap/interpose.h"
-#include "wrap/size.h"
+#include "wrap/session_flags.h"
 #include "wrap/verbs.h"
 
 namespace aegis::wrap {
 namespace {
 
-constexpr std::uint64_t kLongestGraceSeconds = 86'400;  // a day
-constexpr std::size_t kLongestRole = 1024;              // bytes; the record's limit for a name
+constexpr std::size_t kLongestRole = 1024;  // bytes; the record's limit for a name
 
 constexpr VerbText kText{"wrap",
                          "[flags] -- <mcp-server> [args]",
@@ -24,30 +24,23 @@ constexpr VerbText kText{"wrap",
                          "byte, refuse the calls that a policy "
                          "denies, and leave a signed record of every call.",
                          "  aegis wrap -- npx -y @modelcontextprotocol/server-filesystem ~/notes\n"
-                         "  aegis wrap --policy policy.yaml -- node server.js"};
+                         "  aegis wrap --policy policy.yaml -- node server.js\n"
+                         "  aegis wrap --broker broker.yaml -- node server.js"};
 
 /// What the flags write to.
 struct Given {
   InterposeOptions options;
   std::string refuse_as = "error";
-  std::string durability = "call";
-  std::optional<std::string> max_frame;
-  std::uint64_t grace_seconds = 5;
+  SessionFlags session;
+  std::optional<std::string> broker;
+  std::vector<std::string> revealed;
   bool is_strict = false;
   bool is_confined = false;
   ConfineFlags confine;
 };
 
 void add_flags(Flags& flags, Given& given) {
-  flags.add_text({"--audit",
-                  "PATH",
-                  "the record: a file, or a folder for one file a session (default: "
-                  "~/.local/state/aegis/records)"},
-                 given.options.audit);
-  flags.add_text({"--signing-key",
-                  "PATH",
-                  "the key file (default: ~/.config/aegis/signing.key, made when missing)"},
-                 given.options.signing_key);
+  given.session.add_to(flags, given.options);
   flags.add_text({"--policy", "FILE", "refuse what this policy denies; SIGHUP reads it again"},
                  given.options.policy);
   flags.add_text({"--role", "NAME", "the role that rules with a role axis are matched against"},
@@ -57,22 +50,15 @@ void add_flags(Flags& flags, Given& given) {
                     "answer a refused call with a JSON-RPC error (default) or a tool result"},
                    {"error", "result"},
                    given.refuse_as);
-  flags.add_choice({"--durability",
-                    "call|session|off",
-                    "an intent is on the disk before its call goes on (call, default), within 50 "
-                    "ms (session), or when the "
-                    "kernel sees fit (off)"},
-                   {"call", "session", "off"},
-                   given.durability);
-  flags.add_text({"--max-frame",
-                  "BYTES",
-                  "the longest frame that is relayed, with KiB, MiB or GiB (default: 64MiB)"},
-                 given.max_frame);
-  flags.add_number({"--grace",
-                    "SECONDS",
-                    "how long a server may be silent after its client has closed (default: 5)"},
-                   {0, kLongestGraceSeconds},
-                   given.grace_seconds);
+  flags.add_text({"--broker",
+                  "FILE",
+                  "serve aegis's own bounded tools, as this broker policy allows them, beside the "
+                  "server's; it is read once, SIGHUP does not read it again"},
+                 given.broker);
+  flags.add_texts({"--reveal",
+                   "NAME",
+                   "for --broker: a name that usually means a secret, such as .env, may be read"},
+                  given.revealed);
   flags.add_text({"--stderr-log", "FILE", "append a copy of the server's stderr to this file"},
                  given.options.stderr_log);
   flags.add_switch(
@@ -86,28 +72,24 @@ void add_flags(Flags& flags, Given& given) {
   given.confine.add_to(flags);
 }
 
-Durability durability_of(std::string_view word) {
-  if (word == "session") return Durability::session;
-  return word == "off" ? Durability::off : Durability::call;
+confine::Result<void> settle_broker(Given& given) {
+  if (given.broker) {
+    if (auto checked = check_revealed(given.revealed); !checked) return checked;
+    given.options.broker = BrokerOptions{*given.broker, given.revealed};
+  } else if (!given.revealed.empty()) {
+    return confine::Error{"--reveal: it does nothing without --broker"};
+  }
+  return {};
 }
 
 /// Checks what the parser cannot, and puts it where it belongs. The error is a usage error's text.
 confine::Result<void> settle(Given& given) {
   InterposeOptions& options = given.options;
-  if (given.max_frame) {
-    const auto size = parse_size(*given.max_frame, {1, kLargestMaxFrame});
-    if (!size) {
-      return confine::Error{
-          "--max-frame: '" + *given.max_frame +
-          "': a number of bytes from 1 to 4GiB is expected, such as 1048576 or 64MiB"};
-    }
-    options.max_frame = *size;
-  }
+  if (auto settled = given.session.settle(options); !settled) return settled;
+  if (auto settled = settle_broker(given); !settled) return settled;
   if (options.role && (options.role->empty() || options.role->size() > kLongestRole))
     return confine::Error{"--role: a name of 1 to 1024 bytes is expected"};
   options.refuse_as = given.refuse_as == "result" ? mcp::RefuseAs::result : mcp::RefuseAs::error;
-  options.durability = durability_of(given.durability);
-  options.grace = std::chrono::seconds(given.grace_seconds);
   options.strict_stdout = given.is_strict ? StrictStdout::yes : StrictStdout::no;
   if (given.is_confined) {
     options.confine.emplace(AEGIS_TRY(given.confine.request()));

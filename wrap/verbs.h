@@ -8,6 +8,7 @@ namespace aegis::wrap {
 
 // Each returns the program's exit code.
 int verb_wrap(const Arguments& arguments);
+int verb_mcp(const Arguments& arguments);
 int verb_run(const Arguments& arguments);
 int verb_check(const Arguments& arguments);
 int verb_init(const Arguments& arguments);

@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 SOURCES, AEGIS, RECORD_EXAMPLE = None, None, None
-VERBS = ["wrap", "confine", "doctor", "keygen", "key", "verify", "recheck"]
+VERBS = ["wrap", "mcp", "run", "check", "init", "confine", "doctor", "keygen", "key", "verify", "recheck"]
 SHARED = {"confinement": ["wrap", "confine"]}  # a section of flags that several verbs take
 MAN_PAGES = ["aegis.1", "aegis-policy.5", "aegis-profile.5", "aegis-record.5"]
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
@@ -170,6 +170,19 @@ class ExitStatus(unittest.TestCase):
         self.assertEqual(self.status("verify", self.record, cut), 3)
         self.assertEqual(self.status("verify", missing, cut), 2)
         self.assertEqual(self.status("verify", cut, missing, forged), 1)
+
+    def test_the_broker(self):
+        """What needs no sandbox: run's 3 is tried by sessions/broker_run_test.py."""
+        starter = os.path.join(self.home, "starter")
+        self.assertEqual(self.status("init", "--dir", starter), 0)
+        self.assertEqual(self.status("init", "--dir", os.path.join(self.home, "none", "none")), 1)
+        policy = ["--policy", os.path.join(starter, "broker-policy.yaml")]
+        for verb in ("run", "check"):
+            for name, code in (("valid_read", 0), ("attack_traversal", 2), ("none", 1)):
+                request = os.path.join(starter, "requests", name + ".json")
+                self.assertEqual(self.status(verb, request, *policy), code, (verb, name))
+            self.assertEqual(self.status(verb, self.allow, *policy), 1)
+            self.assertEqual(self.status(verb, os.path.join(starter, "requests/valid_read.json")), 1)
 
     def test_recheck(self):
         deny = self.write("deny.yaml", "version: 1\nrules: [{id: a, action: deny, tool: delete_notes}]\n")

@@ -129,7 +129,7 @@ def pairing_faults(lines):
                 found.append(f"outcome is not its intent's: {line['call_id']}")
             elif line.get("intent_seq") != intent["seq"]:
                 found.append(f"intent_seq is not the intent's: {line['call_id']}")
-            found += outcome_faults(line) + grant_faults(line, lines[0].get("confinement"))
+            found += outcome_faults(line) + grant_faults(line, lines[0])
     if lines[-1]["line_type"] == "close":
         if pending:
             found.append(f"closed with calls in flight: {sorted(pending)}")
@@ -146,17 +146,25 @@ def outcome_faults(line):
     return found
 
 
-def grant_faults(line, confinement):
-    """The grant of a server that was not confined is empty; of one that was, what the session was opened with."""
+def grant_faults(line, opened):
+    """The grant of a server that was not confined is empty; of one that was, what the session was opened with; of an
+    operation of the broker's, its own: paths of the workspace, and a ceiling for each kind."""
     if line["capability"]["status"] != "granted":
         return []
     found = []
-    grant, kind = line["capability"]["grant"], "confined" if confinement else "wrap-passthrough"
+    confinement, broker = opened.get("confinement"), opened.get("broker")
+    is_brokers = broker is not None and line["policy_set_hash"] == broker["policy_set_hash"]
+    kind = "broker" if is_brokers else "confined" if confinement else "wrap-passthrough"
+    grant = line["capability"]["grant"]
     if grant.get("grant_id") != f"{kind}-{line['call_id']}":
         found.append(f"grant_id {grant.get('grant_id')} does not begin with {kind}")
     if grant.get("tool_id") != line["tool_id"]:
         found.append("the grant is for another tool")
-    if confinement:
+    if is_brokers:
+        paths = grant["fs"]["read_paths"] + grant["fs"]["write_paths"]
+        if any(path != "workspace" and not path.startswith("workspace/") for path in paths):
+            found.append("the grant names a path that is not the workspace's")
+    elif confinement:
         if any(grant["fs"][key] != confinement[key] for key in ("read_paths", "write_paths")):
             found.append("the grant's paths are not the session's")
     elif any(grant.get(key) != 0 for key in ("max_memory_bytes", "max_wall_ms", "max_output_bytes")):

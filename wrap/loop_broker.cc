@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 OR MIT
+// What the loop does for a broker: hands it what may begin, brings its answers to the client, and
+// ends it. Nothing here waits but the session's end, and that for milliseconds.
+#include <poll.h>
+
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "wrap/limits.h"
+#include "wrap/loop.h"
+
+namespace aegis::wrap {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::uint64_t nanoseconds(std::chrono::milliseconds span) {
+  return static_cast<std::uint64_t>(std::chrono::nanoseconds(span).count());
+}
+
+}  // namespace
+
+/// What it has begun, cancelled or done at once; after the intents were recorded.
+void Loop::begin_tasks() {
+  if (options_.broker == nullptr) return;
+  for (const BrokerTask& task : session_.take_tasks())
+    options_.broker->begin(task.ticket, task.request);
+  for (const std::uint64_t ticket : session_.take_cancelled())
+    options_.broker->cancel(ticket);
+  take_done();
+}
+
+void Loop::take_done() {
+  for (Broker::Done& done : options_.broker->take_done()) {
+    session_.broker_done(std::move(done), to_client_.queued_total());
+    to_client_.insert(session_.take_replies());
+    // The grace bounds silence, not work.
+    if (phase_ == Phase::draining) arm_deadline();
+    if (broker_deadline_ns_) broker_deadline_ns_ = now_.mono_ns + nanoseconds(options_.grace);
+  }
+}
+
+/// `first_watched`: where in watched_ its descriptors begin.
+void Loop::on_broker(std::size_t first_watched) {
+  if (options_.broker == nullptr) return;
+  for (std::size_t i = first_watched; i < watched_.size(); ++i) {
+    if (watched_[i].revents != 0) options_.broker->on_ready(watched_[i].fd);
+  }
+  take_done();
+}
+
+/// A client that does not read gets none: they are worth nothing later.
+void Loop::report_progress() {
+  const auto next = session_.next_progress_ns();
+  if (!next || now_.mono_ns < *next) return;
+  session_.report_progress(now_);
+  std::string frames = session_.take_replies();
+  if (client_out_.is_open() && to_client_.queued_own() < kReplyLimit)
+    to_client_.insert(std::move(frames));
+}
+
+/// The client's input has ended, and it still reads: what runs may finish within the grace, even if
+/// the server has ended with its own input.
+bool Loop::awaits_broker() const {
+  return broker_deadline_ns_ && session_.brokered() > 0 && client_out_.is_open() && !stop_signal_ &&
+         !enforced_;
+}
+
+/// Kills what runs and takes its end onto the record, with what it had been granted.
+void Loop::end_broker(Ending why) {
+  if (options_.broker == nullptr || session_.brokered() == 0) return;
+  session_.end_broker(why);
+  options_.broker->cancel_all();
+  take_done();
+  const auto until = Clock::now() + kBrokerWait;
+  std::vector<pollfd> watched;
+  while (session_.brokered() > 0) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now());
+    watched.clear();
+    for (const int fd : options_.broker->descriptors())
+      watched.push_back({fd, POLLIN, 0});
+    if (left.count() <= 0 || watched.empty()) return;
+    if (::poll(watched.data(), watched.size(), static_cast<int>(left.count())) <= 0) return;
+    for (const pollfd& each : watched) {
+      if (each.revents != 0) options_.broker->on_ready(each.fd);
+    }
+    take_done();
+  }
+}
+
+}  // namespace aegis::wrap
