@@ -15,7 +15,7 @@ import unittest
 SOURCES, AEGIS, RECORD_EXAMPLE = None, None, None
 VERBS = ["wrap", "mcp", "run", "check", "init", "confine", "doctor", "keygen", "key", "verify", "recheck"]
 SHARED = {"confinement": ["wrap", "confine"]}  # a section of flags that several verbs take
-MAN_PAGES = ["aegis.1", "aegis-policy.5", "aegis-profile.5", "aegis-record.5"]
+MAN_PAGES = ["aegis.1", "aegis-broker-policy.5", "aegis-policy.5", "aegis-profile.5", "aegis-record.5"]
 FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
 

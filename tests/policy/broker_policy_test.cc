@@ -3,7 +3,10 @@
 // it refuses is broker_policy_refusal_test.cc's.
 #include "policy/broker_policy.h"
 
-#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -42,7 +45,39 @@ Texts warnings_of(std::string_view members) {
   return out;
 }
 
+std::string read_source(std::string_view name) {
+  const std::string path = std::string(AEGIS_SOURCE_DIR) + "/" + std::string(name);
+  std::ifstream file(path, std::ios::binary);
+  CAPTURE(path);
+  REQUIRE(file.is_open());
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// What stands in `text` between lines that begin with `begin` and with `end`.
+Texts blocks_of(const std::string& text, std::string_view begin, std::string_view end) {
+  Texts blocks;
+  for (std::size_t at = 0; (at = text.find(begin, at)) != std::string::npos;) {
+    at = text.find('\n', at + 1) + 1;
+    const std::size_t stop = text.find(end, at);
+    REQUIRE(stop != std::string::npos);
+    blocks.push_back(text.substr(at, stop - at));
+    at = stop;
+  }
+  return blocks;
+}
+
 }  // namespace
+
+TEST_CASE("each policy of the pages is good, and nothing about it is worth a warning") {
+  Texts all = blocks_of(read_source("docs/broker.md"), "\n```yaml", "```");
+  const Texts manual =
+      blocks_of(read_source("docs/man/aegis-broker-policy.5"), "\n.Bd -literal", ".Ed");
+  CHECK(all.size() == 1);
+  CHECK(manual.size() == 3);
+  all.insert(all.end(), manual.begin(), manual.end());
+  for (const std::string& text : all)
+    CHECK(warnings_of(text).empty());
+}
 
 TEST_CASE("every field of version 1.0 is read") {
   const BrokerPolicy policy = load(R"(
