@@ -63,11 +63,11 @@ void judge(benchmark::State& state, const BrokerRequest& request) {
   const SomeBinaries binaries(policy);
   const Judging judging{policy, binaries};
   if (!std::holds_alternative<Permit>(judge_broker(request, judging))) std::abort();
-  for (auto _ : state)
+  for ([[maybe_unused]] auto _ : state)
     benchmark::DoNotOptimize(judge_broker(request, judging));
 }
 
-const std::string kOrdinary = "src/server/handlers/upload_handler.cc";
+constexpr const char* kOrdinary = "src/server/handlers/upload_handler.cc";
 
 void judge_read_text(benchmark::State& state) {
   judge(state, {Operation::read_text, aegis::mcp::ReadText{kOrdinary}});
@@ -113,7 +113,7 @@ void judge_long_name(benchmark::State& state) {
 }
 
 void load_policy(benchmark::State& state) {
-  for (auto _ : state)
+  for ([[maybe_unused]] auto _ : state)
     benchmark::DoNotOptimize(aegis::policy::parse_broker_policy(kPolicy));
 }
 
