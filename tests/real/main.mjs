@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
+import { broker } from './cases/broker.mjs';
 import { complaints } from './cases/complaints.mjs';
 import { confined } from './cases/confined.mjs';
 import { control } from './cases/control.mjs';
@@ -40,7 +41,7 @@ const setup = {
 };
 const suite = new Suite(setup, { only: values.only, jobs: Number(values.jobs), keep: values.keep });
 const sdks = [sdk1(setup.modules), sdk2(setup.modules)];
-for (const part of [control, surface, everything, shutdown, policies, complaints, life, confined]) part(suite, sdks);
+for (const part of [control, surface, everything, shutdown, policies, complaints, life, confined, broker]) part(suite, sdks);
 
 console.log(`node ${process.version}, ${setup.standIn ? 'a plain relay in the place of aegis' : version(setup.aegis)}`);
 await suite.run();
