@@ -28,9 +28,8 @@ class Members {
   }
   /// Any bytes. Remembers whether some had to be replaced.
   void bytes(std::string_view member, std::string_view value) {
-    const std::string_view utf8 = json::as_utf8(value, scratch_);
-    is_lossy_ = is_lossy_ || utf8.data() != value.data();
-    text(member, utf8);
+    name(member);
+    if (json::append_any_string(value, out_) == json::Fidelity::lossy) is_lossy_ = true;
   }
   void number(std::string_view member, std::uint64_t value) {
     name(member);
@@ -44,7 +43,6 @@ class Members {
 
  private:
   std::string& out_;
-  std::string scratch_;
   bool has_any_ = false;
   bool is_lossy_ = false;
 };
@@ -151,9 +149,8 @@ void append_structured(const BrokerAnswer& answer, std::string& out) {
 }
 
 void append_block(std::string_view text, std::string& out) {
-  std::string scratch;
   out += R"({"type":"text","text":)";
-  json::append_string(json::as_utf8(text, scratch), out);
+  json::append_any_string(text, out);
   out += '}';
 }
 

@@ -16,6 +16,30 @@ constexpr bool is_plain(char c) {
   return static_cast<std::uint8_t>(c) >= 0x20 && c != '"' && c != '\\';
 }
 
+}  // namespace
+
+bool is_encodable(std::string_view text) {
+  while (!text.empty()) {
+    const bool is_ascii = static_cast<std::uint8_t>(text.front()) < 0x80;
+    const std::size_t size = is_ascii ? 1 : canonical::utf8_sequence(text);
+    if (size == 0) return false;
+    text.remove_prefix(size);
+  }
+  return true;
+}
+
+bool is_name_before(std::string_view left, std::string_view right) {
+  const auto [l, r] = std::mismatch(left.begin(), left.end(), right.begin(), right.end());
+  if (l == left.end() || r == right.end()) return r != right.end();
+  const auto a = static_cast<std::uint8_t>(*l);
+  const auto b = static_cast<std::uint8_t>(*r);
+  // Bytes order as code points do. UTF-16 writes those above U+FFFF (lead bytes from 0xF0) with
+  // surrogates, which stand below U+E000 to U+FFFF (lead bytes 0xEE and 0xEF). No continuation byte
+  // is that high.
+  if (a >= 0xEE && b >= 0xEE && (a >= 0xF0) != (b >= 0xF0)) return a >= 0xF0;
+  return a < b;
+}
+
 void append_escape(char c, std::string& out) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   const auto byte = static_cast<std::uint8_t>(c);
@@ -46,30 +70,6 @@ void append_escape(char c, std::string& out) {
   out += "u00";
   out += kDigits[byte >> 4U];
   out += kDigits[byte & 15U];
-}
-
-}  // namespace
-
-bool is_encodable(std::string_view text) {
-  while (!text.empty()) {
-    const bool is_ascii = static_cast<std::uint8_t>(text.front()) < 0x80;
-    const std::size_t size = is_ascii ? 1 : canonical::utf8_sequence(text);
-    if (size == 0) return false;
-    text.remove_prefix(size);
-  }
-  return true;
-}
-
-bool is_name_before(std::string_view left, std::string_view right) {
-  const auto [l, r] = std::mismatch(left.begin(), left.end(), right.begin(), right.end());
-  if (l == left.end() || r == right.end()) return r != right.end();
-  const auto a = static_cast<std::uint8_t>(*l);
-  const auto b = static_cast<std::uint8_t>(*r);
-  // Bytes order as code points do. UTF-16 writes those above U+FFFF (lead bytes from 0xF0) with
-  // surrogates, which stand below U+E000 to U+FFFF (lead bytes 0xEE and 0xEF). No continuation byte
-  // is that high.
-  if (a >= 0xEE && b >= 0xEE && (a >= 0xF0) != (b >= 0xF0)) return a >= 0xF0;
-  return a < b;
 }
 
 void append_string(std::string_view text, std::string& out) {

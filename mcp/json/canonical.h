@@ -28,6 +28,8 @@ bool is_encodable(std::string_view text);
 /// of bytes only where a code point above U+FFFF meets one from U+E000 to U+FFFF.
 bool is_name_before(std::string_view left, std::string_view right);
 
+/// Appends the escape of a character that no string holds as it is: '"', '\\', or a control.
+void append_escape(char c, std::string& out);
 /// Appends `text` with its quotes. `text` is encodable.
 void append_string(std::string_view text, std::string& out);
 /// Appends the decimal digits. `value` is at most kMaxInteger.
