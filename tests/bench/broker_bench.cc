@@ -83,14 +83,15 @@ void judge_run_python(benchmark::State& state) {
 }
 void judge_run_command(benchmark::State& state) {
   aegis::mcp::RunCommand run;
-  run.argv = {"grep", "-rn", "--include=*.cc", "-e", "TODO", "--", kOrdinary, "src/server", "data"};
+  run.argv = {
+      "grep", "-rn", "--include=*.cc", "-e", "needle", "--", kOrdinary, "src/server", "data"};
   run.writable = {"data/out"};
   judge(state, {Operation::run_command, run});
 }
 void judge_shell_command(benchmark::State& state) {
   judge(state,
         {Operation::run_command,
-         aegis::mcp::ShellCommand{"grep -rn 'TODO' src/server | sort -u | head -n 20 >data/todo "
+         aegis::mcp::ShellCommand{"grep -rn 'needle' src/server | sort -u | head -n 20 >data/todo "
                                   "2>&1 && wc -l data/todo"}});
 }
 
