@@ -92,7 +92,7 @@ constexpr Row kRead[] = {
 
 /// What a shell makes of `text` when every command is a function that prints its words; the shell
 /// must know no other command.
-std::string by_dash(std::string text) {
+std::string by_dash(const std::string& text) {
   const std::string show = "wc() { :; }; show() { printf '[%s]' \"$@\"; printf '\\n'; }; ";
   std::string quoted = "'";
   for (const char byte : show + text) {
