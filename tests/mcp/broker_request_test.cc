@@ -256,6 +256,8 @@ TEST_CASE("a member of the request that is wrong is named") {
       {head + rest + ",}", ""},
       {head + rest + R"(,"context":{"a":"\ud800"}})", "context.a"},
       {head + rest + ",\"context\":{\"a\":\"line\nline\"}}", "context.a"},
+      {head + rest + ",\"context\":{\"a\":\"quote\\\"\nline\"}}", "context.a"},
+      {head + rest + ",\"context\":{\"a\":\"\\\\\"\n}}", "no fault"},
       {head + rest + ",\"context\":{\"a\":\"\xFF\"}}", "context.a"},
       {head + rest + ",\"context\":{\"a\":NaN}}", "context.a"},
       {head + rest + ",\"context\":{\"a\":[1,Infinity]}}", "context.a[1]"},
