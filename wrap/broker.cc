@@ -13,6 +13,8 @@
 #include "wrap/broker_answers.h"
 #include "wrap/broker_order.h"
 #include "wrap/broker_world.h"
+#include "wrap/log.h"
+#include "wrap/places.h"
 
 namespace aegis::wrap {
 namespace {
@@ -31,6 +33,7 @@ struct Case {
   Clock::time_point begun;
   BrokerGrant grant = {};
   std::optional<std::string> path = {};
+  std::string ended_why = {};
 };
 
 struct Waiting {
@@ -99,8 +102,8 @@ std::vector<Operation> offered_by(const policy::BrokerPolicy& policy) {
 }  // namespace
 
 struct Broker::State {
-  explicit State(std::unique_ptr<const BrokerWorld> loaded)
-      : world(std::move(loaded)), offered(offered_by(world->policy())) {}
+  State(std::unique_ptr<const BrokerWorld> loaded, std::string_view verb)
+      : world(std::move(loaded)), offered(offered_by(world->policy())), doing(verb) {}
 
   void finish(Case about, BrokerAnswer answer);
   void look(Case about, const mcp::BrokerRequest& request, const policy::Permit& permit);
@@ -110,6 +113,8 @@ struct Broker::State {
 
   std::unique_ptr<const BrokerWorld> world;
   std::vector<Operation> offered;
+  std::string doing;       // for messages
+  std::uint64_t runs = 0;  // begun so far
   std::deque<Waiting> waiting;
   std::list<Running> running;    // a SandboxRun cannot be assigned to
   std::vector<int> descriptors;  // of `running`, in its order
@@ -119,7 +124,7 @@ struct Broker::State {
 void Broker::State::finish(Case about, BrokerAnswer answer) {
   const auto taken =
       std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - about.begun);
-  Done end{about.ticket, std::move(answer), {}, {}, taken};
+  Done end{about.ticket, std::move(answer), {}, {}, taken, std::move(about.ended_why)};
   if (!std::holds_alternative<Refused>(end.answer)) {
     end.grant = std::move(about.grant);
     end.path = std::move(about.path);
@@ -159,6 +164,8 @@ void Broker::State::start_waiting() {
   while (!waiting.empty() && running.size() < kMaxRuns) {
     Waiting next = std::move(waiting.front());
     waiting.pop_front();
+    ++runs;
+    if (!next.order.home.empty()) next.order.quarantine = quarantine_of_run(next.order.home, runs);
     auto run = SandboxRun::start(next.order);
     if (run) {
       running.push_back({std::move(next.about), std::move(run).value()});
@@ -177,7 +184,7 @@ void Broker::State::note_descriptors() {
 
 confine::Result<Broker> Broker::make(const BrokerOptions& options, std::string_view doing) {
   auto world = AEGIS_TRY(BrokerWorld::load(options, doing));
-  return Broker(std::make_unique<State>(std::move(world)));
+  return Broker(std::make_unique<State>(std::move(world), doing));
 }
 
 Broker::Broker(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -279,6 +286,9 @@ void Broker::on_ready(int descriptor) {
   if (!end) return;
   Case about = std::move(found->about);
   running.erase(found);
+  for (const std::string& note : end->notes)
+    log(state_->doing + ": " + note);
+  if (end->how == confine::SandboxEnd::How::cancelled) about.ended_why = end->why;
   state_->finish(std::move(about), answer_end(*std::move(end)));
   state_->start_waiting();
 }

@@ -50,6 +50,8 @@ class Broker {
     /// The one path that it was about, as "workspace/…"; not when it was refused for its path.
     std::optional<std::string> path = {};
     std::chrono::milliseconds taken{0};
+    /// Of a run that was cancelled by nobody who asked for it: why aegis ended it.
+    std::string ended_why = {};
   };
 
   /// Reads and checks the policy, opens the workspace, finds the binaries, and says on stderr what

@@ -164,6 +164,10 @@ mcp::BrokerAnswer answer_end(SandboxEnd end) {
   told.is_truncated = end.is_truncated;
   told.snapshot_left_out = end.snapshot_left_out;
   told.memory_kills = end.memory_kills;
+  if (end.how == SandboxEnd::How::cancelled && !end.why.empty()) {
+    if (!told.err.empty() && told.err.back() != '\n') told.err += '\n';
+    told.err += "aegis ended it: " + end.why + "\n";
+  }
   return told;
 }
 

@@ -87,6 +87,7 @@ Ordered order_command(const BrokerWorld& world,
   order.argv = run.argv;
   order.argv.front() = world.binaries().name(permit.binary);
   order.writable = permit.writable;
+  if (!order.writable.empty()) order.home = world.home();
   order.is_left_out = [&world](std::string_view path) {
     return world.is_hidden_from_commands(path);
   };

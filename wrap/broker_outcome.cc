@@ -78,7 +78,7 @@ audit::ExecutionStatus BrokerOutcome::execution() const {
     case mcp::RunEnd::Status::output_limit:
       return audit::ResourceExceeded{"output"};
     case mcp::RunEnd::Status::cancelled:
-      return audit::HostDenied{cancelled_why_};
+      return audit::HostDenied{done_.ended_why.empty() ? cancelled_why_ : done_.ended_why};
     case mcp::RunEnd::Status::completed:
       break;
   }

@@ -17,7 +17,7 @@ namespace aegis::wrap {
 /// place.
 class BrokerOutcome {
  public:
-  /// `cancelled_why` is said of one that was cancelled: "cancelled by the client".
+  /// `cancelled_why` is said of one that somebody cancelled: "cancelled by the client".
   BrokerOutcome(Broker::Done done, std::string_view cancelled_why);
   BrokerOutcome(const BrokerOutcome&) = delete;
   BrokerOutcome& operator=(const BrokerOutcome&) = delete;

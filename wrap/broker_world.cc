@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -24,9 +25,9 @@ using mcp::Refused;
 constexpr std::string_view kReading = "read the broker's policy";
 /// One byte more than a policy may have, so that its parser sees that it is too large.
 constexpr std::size_t kMaxRead = (std::size_t{1} << 20) + 1;
-/// Of a folder that is lent to a program, all of which is looked through first.
+/// Of a folder that is lent to a program, all of which is looked through first, to its depth.
 constexpr confine::Workspace::ListOptions kLent{
-    .max_depth = 64,
+    .max_depth = std::numeric_limits<std::size_t>::max(),
     .max_entries = 10'000,
     .dotted = confine::Workspace::ListOptions::Dotted::shown};
 
@@ -60,12 +61,7 @@ Result<std::string> workspace_root(const std::string& policy_path, const std::st
   std::error_code error;
   const std::filesystem::path base = std::filesystem::canonical(folder, error);
   if (error) return confine::code_error("find the policy's folder", folder, error.value());
-  const std::string root = join(base.string(), written);
-  if (root == "/") {
-    return refusal(
-        kReading, policy_path, "workspace_root: '/' is everything; name a folder of work");
-  }
-  return root;
+  return join(base.string(), written);
 }
 
 /// They go on the record, whose Lines have bounds.
@@ -148,6 +144,30 @@ std::vector<std::string> readable_by_commands(const policy::BrokerPolicy& policy
   return told(meet(policy.paths.allowed_subpaths, policy.execution.allowed_paths));
 }
 
+/// Why a folder with this in it, found to its depth, is not lent to a program.
+std::optional<Refused> refuse_content(const confine::FolderList& list) {
+  if (list.hidden != 0) {
+    return Refused{BrokerCode::sensitive_target_denied,
+                   "a writable folder holds names that no operation may see (" +
+                       std::to_string(list.hidden) +
+                       "), and the program would see them; name a folder or file without them"};
+  }
+  if (list.many_links != 0) {
+    return Refused{BrokerCode::path_boundary_violation,
+                   "a writable folder holds files with a second name (hard links: " +
+                       std::to_string(list.many_links) +
+                       "), which may lie outside of the workspace; name a folder or file without "
+                       "them"};
+  }
+  if (list.is_cut) {
+    return Refused{BrokerCode::operation_not_permitted,
+                   "a writable folder cannot be looked through to its end: it holds more than " +
+                       std::to_string(kLent.max_entries) +
+                       " entries, or a folder that cannot be read; name a smaller one"};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string in_workspace(std::string_view path) {
@@ -170,6 +190,9 @@ BrokerWorld::BrokerWorld(policy::BrokerPolicy policy,
       hash_(audit::PolicySetHash::of(policy_.canonical_form())),
       bounds_(bounds_of(policy_, binaries_)) {
   if (policy_.allows(mcp::Operation::run_python)) python_ = find_binary(kPython);
+  const auto home = home_folder();
+  auto resolved = home ? confine::resolve_grant(*home, {}) : home.error();
+  if (resolved) home_ = std::move(resolved->grant.path);
 }
 
 Result<std::unique_ptr<BrokerWorld>> BrokerWorld::load(const BrokerOptions& options,
@@ -241,19 +264,7 @@ std::optional<Refused> BrokerWorld::refuse_lending(const std::string& path) cons
       workspace_.list(path, kLent, [this](std::string_view each) { return is_hidden(each); });
   if (const auto* fault = std::get_if<confine::PathFault>(&listed))
     return refuse_path(*fault, Wanted::writable);
-  const auto& list = std::get<confine::FolderList>(listed);
-  if (list.hidden != 0) {
-    return Refused{BrokerCode::sensitive_target_denied,
-                   "a writable folder holds names that no operation may see (" +
-                       std::to_string(list.hidden) +
-                       "), and the program would see them; name a folder or file without them"};
-  }
-  if (list.is_cut) {
-    return Refused{BrokerCode::operation_not_permitted,
-                   "a writable folder holds more entries than can be looked through (" +
-                       std::to_string(kLent.max_entries) + "); name one with fewer"};
-  }
-  return std::nullopt;
+  return refuse_content(std::get<confine::FolderList>(listed));
 }
 
 std::optional<Refused> BrokerWorld::refuse_lending(const std::vector<std::string>& paths) const {

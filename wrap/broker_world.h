@@ -57,6 +57,8 @@ class BrokerWorld {
   /// The same for what commands see, which is what they may be told of: no word of an argv says
   /// whether it is a path.
   [[nodiscard]] bool is_hidden_from_commands(std::string_view path) const;
+  /// The user's home folder without links, or empty.
+  [[nodiscard]] const std::string& home() const { return home_; }
   /// The paths that a run reads, as the record names them.
   [[nodiscard]] const std::vector<std::string>& readable(mcp::Operation operation) const;
   /// The most that an operation can read and write.
@@ -81,6 +83,7 @@ class BrokerWorld {
   confine::PathGrants reach_;
   std::vector<std::string> readable_;
   std::vector<std::string> commands_read_;
+  std::string home_;
   audit::PolicySetHash hash_;
   mcp::CatalogueBounds bounds_;
   std::optional<confine::ResolvedPath> python_;

@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 #include <iterator>
 #include <utility>
 
@@ -27,16 +26,6 @@ namespace {
 
 using confine::Fd;
 using confine::Result;
-
-/// <UTC time>-<pid>
-std::string quarantine_name() {
-  const std::time_t now = ::time(nullptr);
-  std::tm utc{};
-  ::gmtime_r(&now, &utc);
-  std::array<char, 32> text{};
-  const std::size_t size = std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &utc);
-  return std::string(text.data(), size) + "-" + std::to_string(::getpid());
-}
 
 Result<Fd> make_timer() {
   Fd timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
@@ -95,7 +84,7 @@ Result<void> Confinement::start_watching() {
                             "--allow-config-write");
   }
   // Made when it is needed.
-  const std::string quarantine = quarantine_folder(spec().home) + "/" + quarantine_name();
+  const std::string quarantine = quarantine_of_run(spec().home);
   for (confine::GuardPlan& plan : plans_)
     guards_.push_back(AEGIS_TRY(confine::GuardWatch::start(std::move(plan), quarantine)));
   plans_.clear();

@@ -7,8 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <ctime>
 #include <vector>
 
 namespace aegis::wrap {
@@ -75,6 +77,18 @@ Result<std::string> default_record_folder() {
 
 std::string quarantine_folder(const std::string& home) {
   return home + "/.local/state/aegis/quarantine";
+}
+
+std::string quarantine_of_run(const std::string& home, std::uint64_t run) {
+  const std::time_t now = ::time(nullptr);
+  std::tm utc{};
+  ::gmtime_r(&now, &utc);
+  std::array<char, 32> text{};
+  const std::size_t size = std::strftime(text.data(), text.size(), "%Y%m%dT%H%M%SZ", &utc);
+  std::string path = quarantine_folder(home) + "/";
+  path.append(text.data(), size).append("-").append(std::to_string(::getpid()));
+  if (run > 1) path.append("-").append(std::to_string(run));
+  return path;
 }
 
 Result<std::string> default_key_path() {

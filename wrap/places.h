@@ -3,6 +3,7 @@
 // drop them, and one user must have one key and one place for records.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "confine/fd.h"
@@ -16,6 +17,9 @@ confine::Result<std::string> home_folder();
 confine::Result<std::string> default_record_folder();
 /// Where the guard of configuration files moves what appears (confine/guard_watch.h).
 std::string quarantine_folder(const std::string& home);
+/// A folder in it for one run of a program: "<UTC time>-<pid>", and from the second `run` of a
+/// process on its number.
+std::string quarantine_of_run(const std::string& home, std::uint64_t run = 1);
 /// ~/.config/aegis/signing.key
 confine::Result<std::string> default_key_path();
 

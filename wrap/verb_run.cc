@@ -57,10 +57,12 @@ int fail(const confine::Error& error) {
 
 /// What no operation may reach.
 Kept kept_from(const Options& options) {
-  Kept kept{options.signing_key, options.audit, options.one_shot.policy};
+  Kept kept{options.signing_key, options.audit, {}};
+  kept.broker_policy = options.one_shot.policy;
   if (auto key = default_key_path(); key && !kept.key) kept.key = std::move(key).value();
   if (auto folder = default_record_folder(); folder && !kept.record)
     kept.record = std::move(folder).value();
+  if (auto home = home_folder()) kept.quarantine = quarantine_folder(*home);
   return kept;
 }
 

@@ -18,7 +18,7 @@ import record
 from broker import BrokerCase, request
 from harness import AEGIS
 
-RULES = {"execution_rules": {"max_timeout_seconds": 20, "max_output_bytes": 20000, "allowed_binaries": ["ls", "wc"],
+RULES = {"execution_rules": {"max_timeout_seconds": 20, "max_output_bytes": 20000, "allowed_binaries": ["ls", "wc", "touch"],
                              "allowed_paths": ["data"]}}
 
 
@@ -161,6 +161,30 @@ class Reading(BrokerCase):
         run = self.ask("run", wanted, "--signing-key", self.path("none.key"))
         self.assertEqual((run.returncode, run.stdout), (1, b""), run.stderr)
 
+    def test_what_has_no_room_on_the_record_is_not_told(self):
+        """Under every limit of a file's size: the answer and a sealed record, or neither."""
+        self.aegis("keygen")
+        told = 0
+        for size in range(0, 4200, 150):
+            with self.subTest(size):
+                run = self.ask("run", request("read_text", path="data/a.txt"), prefix=["prlimit", f"--fsize={size}"])
+                if run.returncode == 0:
+                    told += 1
+                    self.check_record()
+                else:
+                    self.assertEqual((run.returncode, run.stdout), (1, b""), run.stderr)
+                    self.assertIn(b"File too large", run.stderr)
+                if os.path.exists(self.audit):
+                    os.unlink(self.audit)
+        self.assertTrue(1 < told < 28, told)
+
+    def test_a_policy_that_a_program_could_write_is_refused(self):
+        rules = {"execution_rules": {"allowed_binaries": ["ls"], "allowed_paths": ["."]}}
+        self.broker_policy = self.write("ws/broker.yaml", json.dumps(broker.policy(root=".", **rules)))
+        run = self.ask("run", request("read_text", path="data/a.txt"))
+        self.assertEqual((run.returncode, run.stdout), (1, b""), run.stderr)
+        self.assertIn(b"policy", run.stderr)
+
     def test_a_key_in_the_workspace_is_refused(self):
         self.assertEqual(self.aegis("keygen", "--out", self.path("ws", "seed")).returncode, 0)
         run = self.ask("run", request("read_text", path="seed"), "--signing-key", self.path("ws", "seed"))
@@ -227,6 +251,31 @@ class Running(BrokerCase):
         run = self.ask("run", request("run_python", code="while True: print('x' * 99)"))
         self.assertAnswer(run, 2, status="output_limit", code="OUTPUT_LIMIT_EXCEEDED", truncated=True)
         self.assertEqual(self.check_record()[-2]["execution"], {"kind": "output", "status": "resource_exceeded"})
+
+    def test_what_cannot_be_recorded_is_not_run(self):
+        wanted = request("run_command", argv=["touch", "data/ran"], writable=["data"])
+        ran = os.path.join(self.workspace, "data/ran")
+        self.aegis("keygen")
+        for size in (0, 500):
+            run = self.ask("run", wanted, prefix=["prlimit", f"--fsize={size}"])
+            self.assertEqual((run.returncode, run.stdout), (1, b""), run.stderr)
+            self.assertFalse(os.path.exists(ran), "it was run")
+        os.unlink(self.audit)
+        self.assertAnswer(self.ask("run", wanted), 0, exit_code=0)
+        self.assertTrue(os.path.exists(ran))
+        grant = record.outcomes(self.check_record())[0]["capability"]["grant"]
+        self.assertEqual(grant["fs"], {"read_paths": ["workspace/data"], "write_paths": ["workspace/data"]})
+
+    def test_what_others_would_run_does_not_stay_where_a_program_wrote_it(self):
+        run = self.ask("run", request("run_command", argv=["touch", "data/.mcp.json", "data/plain"], writable=["data"]))
+        self.assertAnswer(run, 0, exit_code=0)
+        self.assertEqual(sorted(os.listdir(os.path.join(self.workspace, "data"))), ["a.txt", "plain"])
+        self.assertIn(b"aegis: run: ", run.stderr)
+        self.assertIn(b".mcp.json", run.stderr)
+        self.assertNotIn(self.dir.encode(), run.stdout)
+        moved = [name for _, _, names in os.walk(os.path.join(self.home, ".local/state/aegis/quarantine"))
+                 for name in names]
+        self.assertEqual(len(moved), 1, moved)
 
     def test_a_signal_ends_the_run_and_seals_the_record(self):
         wanted = self.write("forever.json", json.dumps(request("run_python", code="import time\ntime.sleep(19)")))

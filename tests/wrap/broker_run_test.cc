@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // Runs through the broker: what the program sees, how its end is told, and the queue. A counted
 // skip where the sandbox cannot be had.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
 #include <string>
 
 #include "tests/wrap/broker_fixture.h"
@@ -138,7 +142,16 @@ TEST_CASE("a command sees the allowed paths alone, and writes what it was lent a
   CHECK(lent.grant.write_paths == std::vector<std::string>{"workspace/data/deep"});
   CHECK(std::filesystem::exists(home.path("data/deep/new")));
 
-  home.write("data/deep/.env", "TOKEN=1");
+  const std::string outside = home.scratch().write("outside", "");
+  REQUIRE(::link(outside.c_str(), home.path("data/deep/second").c_str()) == 0);
+  CHECK(code_of(do_one(broker, command_request({"ls"}, {"data/deep"}))) ==
+        "PATH_BOUNDARY_VIOLATION");
+  REQUIRE(::unlink(home.path("data/deep/second").c_str()) == 0);
+  std::string depths = "data/deep";
+  for (int level = 0; level < 70; ++level)
+    depths += "/d";
+  std::filesystem::create_directories(home.path(depths));
+  home.write(depths + "/.env", "TOKEN=1");
   CHECK(code_of(do_one(broker, command_request({"ls"}, {"data/deep"}))) ==
         "SENSITIVE_TARGET_DENIED");
   CHECK(code_of(do_one(broker, command_request({"ls"}, {"data/none"}))) ==
@@ -188,6 +201,32 @@ TEST_CASE("so many runs at once, the others in their turn, and each is told once
   for (std::size_t ticket = 1; ticket + 1 < all; ++ticket)
     CHECK_MESSAGE(told[ticket] == 1, ticket);
   CHECK(broker.descriptors().empty());
+}
+
+std::size_t open_descriptors() {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator("/proc/self/fd"))
+    ++count;
+  return count;
+}
+
+TEST_CASE("many requests of every kind leave no descriptor, process or file behind") {
+  const BrokerHome home(kRules);
+  REQUIRE(::symlink("a.txt", home.path("data/link").c_str()) == 0);
+  Broker broker = home.broker();
+  if (is_skipped(broker)) return;
+  const std::size_t before = open_descriptors();
+  const auto files = home.scratch().list();
+  for (int round = 0; round < 100; ++round) {
+    for (const char* path : {"data/a.txt", "data/link", "data", "none", "../x", ".env"})
+      do_one(broker, aegis::test::read_request(path));
+    do_one(broker, aegis::test::list_request("."));
+    if (round % 10 == 0) do_one(broker, python_request("import os\nif os.fork(): os._exit(0)\n"));
+    if (round % 20 == 0) do_one(broker, command_request({"ls"}));
+  }
+  CHECK(open_descriptors() == before);
+  CHECK(home.scratch().list() == files);
+  CHECK(::waitpid(-1, nullptr, WNOHANG) == -1);
 }
 
 }  // namespace

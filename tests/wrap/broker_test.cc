@@ -217,7 +217,8 @@ TEST_CASE("a policy that cannot be used says where, why and what to do") {
       {scratch.write("tilde.yaml", head + "workspace_root: ~/ws\n"), "'~'"},
       {scratch.write("gone.yaml", head + "workspace_root: gone\n"), "gone"},
       {scratch.write("linked.yaml", head + "workspace_root: linked/.\n"), "linked"},
-      {scratch.write("root.yaml", head + "workspace_root: /\n"), "'/' is everything"},
+      {scratch.write("root.yaml", head + "workspace_root: /\n"), "grant"},
+      {scratch.write("up.yaml", head + "workspace_root: /tmp/..\n"), "grant"},
   };
   for (const Row& row : rows) {
     const auto ended = aegis::test::run_in_child([&] {
