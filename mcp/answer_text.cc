@@ -91,7 +91,7 @@ struct Describe {
       add_entry(entry, text);
     if (listing.entries.empty()) text = "[no entries]\n";
     if (listing.left_out != 0) {
-      text += "[" + std::to_string(listing.left_out) + " entries are not shown]\n";
+      text += "[entries that are not shown: " + std::to_string(listing.left_out) + "]\n";
     }
     if (listing.is_truncated) {
       text += "[cut: there are more entries; list one folder of it, or with a smaller max_depth]\n";
@@ -115,8 +115,8 @@ struct Describe {
     }
     if (run.is_truncated) add_line("[the output is cut]", text);
     if (run.snapshot_left_out != 0) {
-      add_line("[" + std::to_string(run.snapshot_left_out) +
-                   " files of the workspace were not there: they are over the snapshot's bounds]",
+      add_line("[files of the workspace that were not there, over the bounds of its copy: " +
+                   std::to_string(run.snapshot_left_out) + "]",
                text);
     }
     return {text};

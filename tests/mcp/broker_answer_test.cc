@@ -153,7 +153,7 @@ TEST_CASE("a listing has a line for each entry, whatever its name holds") {
                         true,
                         4}) ==
         "a (1 byte)\nb/\nc (symbolic link, not followed)\nd\\u000ae (neither file nor folder)\n"
-        "[4 entries are not shown]\n"
+        "[entries that are not shown: 4]\n"
         "[cut: there are more entries; list one folder of it, or with a smaller max_depth]");
 }
 
@@ -180,7 +180,7 @@ TEST_CASE("a run's text is its output, then what a model must know of its end") 
        "[ended by signal 9]\n"
        "[the system ended a process of it: it wanted more memory than the policy allows]"},
       {{Status::completed, 0, {}, "a\n", "", 5, false, 2},
-       "a\n[2 files of the workspace were not there: they are over the snapshot's bounds]"},
+       "a\n[files of the workspace that were not there, over the bounds of its copy: 2]"},
   };
   for (const Row& row : rows)
     CHECK(text_of(row.end) == row.text);
