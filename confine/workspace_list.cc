@@ -84,7 +84,10 @@ class Lister {
   void take_in(Fd folder, const Pending& at) {
     if (is_on_procfs(folder.get())) return;
     Fd kept(::fcntl(folder.get(), F_DUPFD_CLOEXEC, 0));
-    if (!kept.is_open()) return;
+    if (!kept.is_open()) {
+      list_.is_cut = true;
+      return;
+    }
     const FolderNames found = read_names(std::move(folder), kMaxNames - names_read_);
     names_read_ += found.names.size();
     for (const FolderNames::Each& each : found.names) {
