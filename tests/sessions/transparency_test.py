@@ -237,7 +237,8 @@ class World(harness.SessionCase):
         row = {line[:25].strip(): line[25:].split()[:2] for line in limits}
         self.assertEqual(row["Max open files"], ["200", "300"])
         self.assertEqual(row["Max core file size"], ["0", "4096"])
-        self.assertEqual(os.getpriority(os.PRIO_PROCESS, server.pid), os.getpriority(os.PRIO_PROCESS, 0) + 3)
+        nicer = min(os.getpriority(os.PRIO_PROCESS, 0) + 3, 19)  # 19 is the last
+        self.assertEqual(os.getpriority(os.PRIO_PROCESS, server.pid), nicer)
 
     def test_signals_are_as_a_fresh_process_has_them(self):
         def deafen():
