@@ -136,7 +136,8 @@ std::variant<ShellToken, ShellFault> ShellWords::read_operator() {
   std::size_t behind = at_;
   while (text_.substr(behind).starts_with(kContinuation))
     behind += kContinuation.size();
-  if (behind != at_ && behind < text_.size() &&
+  const bool may_go_on = behind != at_ && found->text != "\n";
+  if (may_go_on && behind < text_.size() &&
       std::string_view("|&;<>(").find(text_[behind]) != std::string_view::npos) {
     return ShellFault{offset, std::string(found->text), "the line is continued within an operator"};
   }

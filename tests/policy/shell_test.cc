@@ -62,6 +62,7 @@ constexpr Row kRead[] = {
     // continuation and comments
     {"ls \\\n -l", "[ls][-l]"},
     {"l\\\ns a\\\nb", "[ls][ab]"},
+    {"ls\n\\\n<in a", "[ls]\n[a]<in"},
     {"ls \"a\\\nb\" 'c\\\nd'", "[ls][ab][c\\\nd]"},
     {"ls # a $x `y` \"", "[ls]"},
     {"ls a#b # c\nwc", "[ls][a#b]\n[wc]"},
