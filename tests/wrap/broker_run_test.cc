@@ -134,6 +134,11 @@ TEST_CASE("a command sees the allowed paths alone, and writes what it was lent a
   const auto hidden = do_one(broker, command_request({"cat", "beside"}));
   CHECK(mcp::encode_structured(hidden.answer).find("not for commands") == std::string::npos);
 
+  // By whatever word it was meant, a program gets the listed one: a file with many in it goes by
+  // it.
+  const auto named = end_of(do_one(broker, command_request({"/bin/cat", "data/none"})));
+  CHECK_MESSAGE(named.err.starts_with("cat: "), named.err);
+
   const auto unlent = end_of(do_one(broker, command_request({"touch", "data/deep/new"})));
   CHECK(unlent.exit_code != 0);
   const Broker::Done lent =
