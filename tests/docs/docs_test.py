@@ -94,8 +94,9 @@ class Manual(unittest.TestCase):
         known = set().union(*manual_flags().values()) | {"--help", "--version"}
         others = {"--preset",  # of cmake and ctest
                   "--security-opt", "--user", "--scope",  # of docker and systemd-run
-                  "--unshare-all"}  # of bwrap
-        for name in ["README.md", "docs/policy.md", "docs/confinement.md", "docs/threat-model.md",
+                  "--unshare-all",  # of bwrap
+                  "--file", "--path"}  # of any command that the broker runs
+        for name in ["README.md", "docs/policy.md", "docs/broker.md", "docs/confinement.md", "docs/threat-model.md",
                      "docs/architecture.md", "docs/record-format.md", *("docs/man/" + page for page in MAN_PAGES)]:
             with self.subTest(name):
                 used = set(FLAG.findall(read(name)))
