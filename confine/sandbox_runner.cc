@@ -37,9 +37,9 @@ void leave_owner(const SandboxOrder& order, const RunnerEnds& ends) noexcept {
   // The client waits for the end of what was 0 to 2.
   const int kept[] = {ends.control.get(), ends.result.get(), order.workspace->descriptor()};
   close_all_but(kept);
+  // A payload expects these to be taken (payload.cc).
   for (int i = 0; i <= STDERR_FILENO; ++i) {
-    // Without CLOEXEC: they are what a payload expects to be taken (payload.cc).
-    if (::open("/dev/null", O_RDWR) != i) ::_exit(1);
+    if (::open("/dev/null", O_RDWR | O_CLOEXEC) != i) ::_exit(1);
   }
 }
 
@@ -169,11 +169,22 @@ void tell(int result, std::string_view bytes) noexcept {
   }
 }
 
+/// What goes into an answer names the workspace, not where on the host it lies.
+void hide_place(std::string& why, const std::string& root) {
+  constexpr std::string_view kLabel = "workspace";
+  for (std::size_t at = why.find(root); at != std::string::npos; at = why.find(root, at)) {
+    why.replace(at, root.size(), kLabel);
+    at += kLabel.size();
+  }
+}
+
 }  // namespace
 
 void run_sandbox(const SandboxOrder& order, const Filter& filter, RunnerEnds ends) noexcept {
   leave_owner(order, ends);
-  tell(ends.result.get(), encode_end(run_order(order, filter, ends.control.get())));
+  SandboxEnd end = run_order(order, filter, ends.control.get());
+  hide_place(end.why, order.workspace->root());
+  tell(ends.result.get(), encode_end(end));
   ::_exit(0);
 }
 
