@@ -31,6 +31,22 @@ void append_shown(std::string_view decoded, std::string& out) {
   if (!rest.empty()) out += "...";
 }
 
+/// Where the scanner's words are about frames: those for a document, or a tool's arguments.
+std::string_view own_words(Defect::Kind kind) {
+  if (kind == Defect::Kind::empty) return "there is nothing in it";
+  if (kind == Defect::Kind::syntax) return "not valid JSON";
+  return kind == Defect::Kind::trailing ? "something follows the object" : "";
+}
+
+std::string describe_here(const Defect& defect) {
+  const std::string_view words = own_words(defect.kind);
+  if (words.empty()) return describe(defect);
+  std::string sentence{words};
+  sentence += " (at byte ";
+  sentence += std::to_string(defect.offset);
+  return sentence += "); write one object, as JSON (RFC 8259)";
+}
+
 /// One container that stands open around a place.
 struct Step {
   Type type;
@@ -224,7 +240,8 @@ void Fields::refuse(std::string_view member, std::string_view message) {
 void Fields::refuse_defect(const Defect& defect) {
   if (fault_) return;
   const std::string member = find_member(text_, defect.offset);
-  fault_ = RequestFault{member.empty() ? member : std::string{prefix_} + member, describe(defect)};
+  fault_ =
+      RequestFault{member.empty() ? member : std::string{prefix_} + member, describe_here(defect)};
 }
 
 void Fields::finish() {

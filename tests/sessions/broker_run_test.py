@@ -80,6 +80,7 @@ class Reading(BrokerCase):
                 run = self.ask("run", document)
                 self.assertAnswer(run, 1, status="refused", code="SCHEMA_VALIDATION_FAILURE")
                 self.assertIn(b"aegis: run: read the request: ", run.stderr)
+                self.assertNotIn(b"JSON-RPC", run.stderr)  # it is no frame
                 if member:
                     self.assertTrue(run.answer["member"].startswith(member), run.answer)
                 outcome = self.check_record()[-2]
@@ -141,6 +142,7 @@ class Reading(BrokerCase):
                                 ([good, "--policy", self.path("none.yaml")], "No such file"),
                                 ([self.dir, "--policy", self.broker_policy], "directory"),
                                 ([good, "--policy", self.broker_policy, "--reveal", "a/b"], "--reveal"),
+                                ([good, "--policy", ""], "an empty path names nothing"),
                                 ([good, "--polcy", self.broker_policy], "did you mean")):
                 with self.subTest(verb=verb, words=words):
                     run = self.aegis(verb, *words, cwd=self.home)
@@ -276,6 +278,7 @@ class Running(BrokerCase):
         self.assertEqual(sorted(os.listdir(os.path.join(self.workspace, "data"))), ["a.txt", "plain"])
         self.assertIn(b"aegis: run: ", run.stderr)
         self.assertIn(b".mcp.json", run.stderr)
+        self.assertNotIn(b"--allow", run.stderr)
         self.assertNotIn(self.dir.encode(), run.stdout)
         moved = [name for _, _, names in os.walk(os.path.join(self.home, ".local/state/aegis/quarantine"))
                  for name in names]
