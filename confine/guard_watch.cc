@@ -54,8 +54,7 @@ bool look_at(int parent, const std::string& name, struct stat& status) {
 std::string describe(const GuardFinding& finding) {
   switch (finding.kind) {
     case GuardFinding::Kind::moved:
-      return "guard: " + finding.path + " appeared and was moved to " + finding.moved_to +
-             "; --allow-config-write would let it be";
+      return "guard: " + finding.path + " appeared and was moved to " + finding.moved_to;
     case GuardFinding::Kind::stuck:
       return "guard: " + finding.path +
              " appeared and cannot be moved away: " + std::strerror(finding.code) +

@@ -27,6 +27,12 @@ namespace {
 using confine::Fd;
 using confine::Result;
 
+/// With what to do about it, which is a flag of the verbs that run any program.
+std::string describe_with_flag(const confine::GuardFinding& finding) {
+  const bool is_moved = finding.kind == confine::GuardFinding::Kind::moved;
+  return confine::describe(finding) + (is_moved ? "; --allow-config-write would let it be" : "");
+}
+
 Result<Fd> make_timer() {
   Fd timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   const itimerspec every_second{{1, 0}, {0, 1}};  // and at once
@@ -95,7 +101,7 @@ Result<void> Confinement::start_watching() {
 std::optional<Ending> Confinement::look_after(confine::GuardWatch& guard, const Note& note) {
   bool is_lost = false;
   for (const confine::GuardFinding& finding : guard.on_event()) {
-    note(confine::describe(finding));
+    note(describe_with_flag(finding));
     is_lost |= finding.is_guard_lost();
   }
   // In tier landlock nothing was mounted, so nothing that was can be lost.
@@ -190,7 +196,7 @@ void Confinement::finish(const Note& note) {
     note(line);
   for (confine::GuardWatch& guard : guards_) {
     for (const confine::GuardFinding& finding : guard.finish())
-      note(confine::describe(finding));
+      note(describe_with_flag(finding));
   }
   if (!explained_) return;
   read_reports(note);
