@@ -32,6 +32,7 @@ constexpr confine::Workspace::ListOptions kLent{
     .dotted = confine::Workspace::ListOptions::Dotted::shown};
 
 Result<policy::BrokerPolicy> read_policy(const std::string& path, std::string_view doing) {
+  if (path.empty()) return refusal(kReading, "''", "an empty path names nothing");
   const confine::Fd file = AEGIS_TRY(open_regular(kReading, path));
   const std::string text = AEGIS_TRY(read_up_to(file, {kReading, path, kMaxRead}));
   policy::LoadedBrokerPolicy loaded = policy::parse_broker_policy(text);

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <climits>
 
@@ -48,56 +49,69 @@ constexpr std::string_view kMaking = "make the starter files";
 constexpr mode_t kFolderMode = 0777;
 constexpr mode_t kFileMode = 0666;
 
-/// The folder that all goes into, made when only it is missing.
-Result<Fd> open_target(const std::string& path) {
+/// The folder that all goes into.
+struct Target {
+  std::string path;  // as it was named, for messages
+  Fd folder;
+
+  [[nodiscard]] std::string at(std::string_view name) const {
+    return path + "/" + std::string(name);
+  }
+};
+
+/// Made when only it is missing.
+Result<Target> open_target(const std::string& path) {
   if (::mkdir(path.c_str(), kFolderMode) != 0 && errno != EEXIST && errno != EROFS &&
       errno != EACCES) {
     return errno_error(kMaking, path);
   }
   Fd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder.is_open()) return errno_error(kMaking, path);
-  return folder;
+  return Target{path, std::move(folder)};
 }
 
-/// The one of that name in `target`: never by a link, which may lead anywhere.
-Result<void> make_folder(const Fd& target, std::string_view name) {
-  const std::string path(name);
-  if (::mkdirat(target.get(), path.c_str(), kFolderMode) == 0) return {};
+/// The one of that name: never by a link, which may lead anywhere.
+Result<void> make_folder(const Target& target, std::string_view name) {
+  const std::string relative(name);
+  const std::string path = target.at(name);
+  if (::mkdirat(target.folder.get(), relative.c_str(), kFolderMode) == 0) return {};
   if (errno != EEXIST) return errno_error(kMaking, path);
-  const Fd there(
-      ::openat(target.get(), path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const Fd there(::openat(
+      target.folder.get(), relative.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (there.is_open()) return {};
   return confine::refusal(
       kMaking, path, "something that is no folder has that name; move it, or use another --dir");
 }
 
-Result<void> write_all(const Fd& file, const StarterFile& what) {
-  std::string_view rest = what.text;
-  while (!rest.empty()) {
-    const ssize_t count = ::write(file.get(), rest.data(), rest.size());
+Result<void> write_all(const Fd& file, std::string_view text, const std::string& path) {
+  while (!text.empty()) {
+    const ssize_t count = ::write(file.get(), text.data(), text.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return errno_error(kMaking, what.path);
-    rest.remove_prefix(static_cast<std::size_t>(count));
+    if (count < 0) return errno_error(kMaking, path);
+    text.remove_prefix(static_cast<std::size_t>(count));
   }
   return {};
 }
 
-Result<void> make_file(const Fd& target, const StarterFile& what) {
-  const std::string path(what.path);
-  const Fd file(::openat(
-      target.get(), path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kFileMode));
+Result<void> make_file(const Target& target, const StarterFile& what) {
+  const std::string relative(what.path);
+  const std::string path = target.at(what.path);
+  const Fd file(::openat(target.folder.get(),
+                         relative.c_str(),
+                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                         kFileMode));
   if (!file.is_open()) {
     if (errno != EEXIST) return errno_error(kMaking, path);
     log("init: " + path + ": it is there already, and left as it is");
     return {};
   }
-  auto written = write_all(file, what);
+  auto written = write_all(file, what.text, path);
   // Half a file would be taken for a whole one by the next start.
-  if (!written) ::unlinkat(target.get(), path.c_str(), 0);
+  if (!written) ::unlinkat(target.folder.get(), relative.c_str(), 0);
   return written;
 }
 
-Result<void> make_files(const Fd& target) {
+Result<void> make_files(const Target& target) {
   for (const std::string_view folder : starter_folders())
     AEGIS_TRY(make_folder(target, folder));
   for (const StarterFile& file : starter_files())
@@ -169,10 +183,10 @@ Result<std::string> fill(std::string_view text, std::span<const Place> places) {
   return filled;
 }
 
-Result<std::string> encode_snippet(const Fd& target) {
+Result<std::string> encode_snippet(const Target& target) {
   const std::string program = AEGIS_TRY(read_own_link("/proc/self/exe"));
   const std::string folder =
-      AEGIS_TRY(read_own_link("/proc/self/fd/" + std::to_string(target.get()))) + "/";
+      AEGIS_TRY(read_own_link("/proc/self/fd/" + std::to_string(target.folder.get()))) + "/";
   const Place places[] = {{"@program", program},
                           {"@broker", folder + std::string(kStarterBrokerPolicy)},
                           {"@rules", folder + std::string(kStarterPolicy)},
@@ -181,7 +195,7 @@ Result<std::string> encode_snippet(const Fd& target) {
 }
 
 Result<std::string> init(const std::string& path) {
-  const Fd target = AEGIS_TRY(open_target(path));
+  const Target target = AEGIS_TRY(open_target(path));
   AEGIS_TRY(make_files(target));
   AEGIS_TRY(make_key());
   return encode_snippet(target);

@@ -121,7 +121,7 @@ class Init(SessionCase):
         run = harness.subprocess.run([*confined.AS_NOBODY, program, "init", "--dir", self.target], env=self.env(),
                                      capture_output=True, text=True, check=False)
         self.assertEqual((run.returncode, run.stdout), (1, ""), run.stderr)
-        self.assertIn("workspace: Permission denied", run.stderr)
+        self.assertIn(self.target + "/workspace: Permission denied", run.stderr)
 
 
 if __name__ == "__main__":
