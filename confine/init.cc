@@ -181,6 +181,7 @@ void run_init(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
   // The owner's death before this is seen by the control socket.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::prctl(PR_SET_NAME, "aegis-init");
+  if (const int code = forget_command_line()) give_up(ends, failed_at(Stage::session, code));
   // First of all, so that all it uses counts.
   if (const int code = parts.cgroups.enter()) give_up(ends, failed_at(Stage::bounds, code));
   const int signals = watch_signals();

@@ -9,16 +9,39 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 
 namespace aegis::confine {
 namespace {
 
 constexpr std::string_view kUnexecuted = "aegis/payload";  // at most 15 bytes
-constexpr int kNoMore = 0x7fffffff;                        // above every descriptor
+constexpr std::string_view kInitName = "aegis-init";
+constexpr int kNoMore = 0x7fffffff;  // above every descriptor
+
+/// The fields of /proc/self/stat that follow the process's name, which may hold anything, by their
+/// numbers in proc(5).
+constexpr int kFirstField = 3;
+constexpr int kArgStart = 48;  // Linux 3.5, as kArgEnd
+constexpr int kArgEnd = 49;
+
+/// Field `number` of what stands behind the name; 0 when there is none.
+std::uintptr_t field_of(std::string_view fields, int number) noexcept {
+  for (int at = kFirstField; at < number; ++at) {
+    const std::size_t space = fields.find(' ');
+    if (space == fields.npos) return 0;
+    fields.remove_prefix(space + 1);
+  }
+  std::uintptr_t value = 0;
+  static_cast<void>(std::from_chars(fields.data(), fields.data() + fields.size(), value));
+  return value;
+}
 
 /// `last` included.
 void close_between(int first, int last) noexcept {
@@ -81,6 +104,29 @@ bool has_executed(int pid) noexcept {
     if (state >= stat.size() || stat[state] == 'Z' || stat[state] == 'X') return false;
     ::sched_yield();
   }
+}
+
+int forget_command_line() noexcept {
+  const int fd = ::open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return errno;
+  char text[1024];
+  const ssize_t size = ::read(fd, text, sizeof text);
+  const int code = size < 0 ? errno : 0;
+  ::close(fd);
+  if (code != 0) return code;
+  std::string_view fields(text, static_cast<std::size_t>(size));
+  const std::size_t name_end = fields.rfind(") ");
+  if (name_end == fields.npos) return EPROTO;
+  fields.remove_prefix(name_end + 2);
+  const std::uintptr_t begin = field_of(fields, kArgStart);
+  const std::uintptr_t end = field_of(fields, kArgEnd);
+  if (begin == 0 || end <= begin) return EPROTO;
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the kernel tells it as a number
+  char* const words = reinterpret_cast<char*>(begin);
+  std::memset(words, 0, end - begin);
+  // For who looks from the host. The last byte stays NUL, or more than these words would be shown.
+  std::memcpy(words, kInitName.data(), std::min(kInitName.size(), end - begin - 1));
+  return 0;
 }
 
 int write_proc(const char* path, std::string_view text) noexcept {

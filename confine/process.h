@@ -22,6 +22,11 @@ void mark_unexecuted() noexcept;
 /// the child must not have been reaped.
 [[nodiscard]] bool has_executed(int pid) noexcept;
 
+/// Blanks the calling process's command line as others see it (/proc/<pid>/cmdline, proc(5)): the
+/// words that aegis was started with are nobody's business in a sandbox, and no mode and no ptrace
+/// check keeps a process from reading them. /proc must be there. 0 or an errno.
+[[nodiscard]] int forget_command_line() noexcept;
+
 /// Writes to a file of the calling process in /proc, for which it is made dumpable as long as that
 /// takes. 0 or an errno.
 int write_proc(const char* path, std::string_view text) noexcept;

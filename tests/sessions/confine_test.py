@@ -192,6 +192,11 @@ class Streams(ConfineCase):
                                      env=self.env())
                 self.assertEqual((run.returncode, run.stdout), (code, output), run.stderr)
 
+    def test_the_words_of_aegis_stay_outside(self):
+        run = self.shell("tr '\\0' ' ' </proc/1/cmdline; tr '\\0' ' ' </proc/1/comm", "--allow-env", "TOKEN=hunter2")
+        self.assertEnded(run, 0)
+        self.assertEqual(run.stdout.split(), [b"aegis-init", b"aegis-init"])
+
     def test_the_environment_that_crosses(self):
         env = self.env(SECRET="s3cret", LC_ALL="C", GIVEN="1")
         run = self.confine("--allow-env", "GIVEN", "--allow-env", "MADE=2=3", command=["/usr/bin/env"], env=env)
