@@ -17,6 +17,10 @@ struct Bounds {
   std::uint64_t open_files = 4096;        // descriptors a process
   std::uint64_t scratch = 512ULL << 20U;  // bytes of the private /tmp; /dev/shm has an eighth of it
   // On request only.
+  /// Bytes a process may map, of any kind (RLIMIT_AS): held only where no cgroup holds the memory,
+  /// since runtimes reserve far more than they use.
+  std::optional<std::uint64_t> address_space = {};
+  std::optional<std::uint64_t> stack = {};        // bytes of a process's first stack
   std::optional<std::uint64_t> cpu_seconds = {};  // a process
   std::optional<std::uint64_t> new_files = {};    // in the private /tmp and /dev/shm, each
   std::optional<std::uint64_t> output = {};       // bytes of stdout and stderr together

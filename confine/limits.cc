@@ -133,9 +133,13 @@ int set_rlimits(const Bounds& bounds) noexcept {
     std::uint64_t hard;
   };
   const std::uint64_t seconds = bounds.cpu_seconds.value_or(RLIM_INFINITY);
-  const std::array<Limit, 5> limits = {{
+  const std::uint64_t mapped = bounds.address_space.value_or(RLIM_INFINITY);
+  const std::uint64_t stack = bounds.stack.value_or(RLIM_INFINITY);
+  const std::array<Limit, 7> limits = {{
       {RLIMIT_CORE, 0, 0},
       {RLIMIT_DATA, bounds.memory, bounds.memory},
+      {RLIMIT_AS, mapped, mapped},
+      {RLIMIT_STACK, stack, stack},
       {RLIMIT_FSIZE, bounds.file_size, bounds.file_size},
       {RLIMIT_NOFILE, bounds.open_files, bounds.open_files},
       {RLIMIT_CPU, seconds, seconds == RLIM_INFINITY ? seconds : seconds + 1},

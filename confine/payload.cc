@@ -152,7 +152,9 @@ void run_payload(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
     static_cast<void>(!::write(ends.set_up, &report, sizeof report));
   }
   check(Stage::stdio, take_stdio(ends.stdio));
-  check(Stage::rlimits, set_rlimits(parts.spec.bounds));
+  Bounds bounds = parts.spec.bounds;
+  if (parts.cgroups.memory() != MemoryBound::per_process) bounds.address_space.reset();
+  check(Stage::rlimits, set_rlimits(bounds));
   check(Stage::working_directory, code_of(::chdir(parts.spec.working_directory.c_str()) == 0));
   check(Stage::landlock, allow_own(parts));
   check(Stage::capabilities, drop_capabilities());

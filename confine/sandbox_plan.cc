@@ -46,6 +46,8 @@ constexpr std::uint64_t kMaxFileSize = 1ULL << 30U;
 // What the kernel counts beside the program's own: an entry of the copy, and the first process.
 constexpr std::uint64_t kMemoryOfEntry = 2048;
 constexpr std::uint64_t kMemoryOfInit = 8ULL << 20U;
+constexpr std::uint64_t kMappedBeside = 256ULL << 20U;  // libraries, files, guard pages
+constexpr std::uint64_t kMaxStack = 8ULL << 20U;        // what is usual
 /// Of what may be written all names are looked at, for those that are to be hidden in it.
 constexpr std::size_t kMaxWritableEntries = 200'000;
 constexpr std::size_t kMaxWritableDepth = 4096;  // no path is deeper (PATH_MAX)
@@ -93,8 +95,7 @@ class Planner {
   /// Without those that lie in another.
   static std::vector<std::string> outermost(const std::vector<std::string>& written) {
     std::vector<std::string> paths;
-    for (const std::string& each : written)
-      paths.push_back(tidied(each));
+    std::transform(written.begin(), written.end(), std::back_inserter(paths), tidied);
     std::sort(paths.begin(), paths.end());
     std::vector<std::string> kept;
     for (std::string& each : paths) {
@@ -187,6 +188,9 @@ class Planner {
     bounds.is_memory_asked_for = true;
     bounds.memory_beside =
         size_of_copy(worker().copy) + worker().copy.entries.size() * kMemoryOfEntry + kMemoryOfInit;
+    // RLIMIT_DATA knows nothing of shared memory without a file, nor of the stack.
+    bounds.address_space = order_.bounds.memory + kMappedBeside;
+    bounds.stack = kMaxStack;
     bounds.processes = order_.bounds.processes;
     bounds.is_processes_asked_for = true;
     bounds.file_size = kMaxFileSize;

@@ -108,6 +108,25 @@ bool make_pipes(bool is_fed, SandboxPipes& ours, Theirs& theirs) noexcept {
          make_nonblocking(ours.output) && make_nonblocking(ours.errors);
 }
 
+/// Of something that is to be written: it was there when it was looked at.
+SandboxEnd changed_meanwhile() {
+  SandboxEnd end = unbuilt("what is to be written was exchanged meanwhile; try again");
+  end.writable_fault = PathFault::linked;
+  return end;
+}
+
+/// The kernel's words for a place that is another's by now.
+bool is_exchanged(const SetUp& failed) noexcept {
+  return failed.stage == Stage::bind && (failed.code == ESTALE || failed.code == ENOENT ||
+                                         failed.code == ELOOP || failed.code == ENOTDIR);
+}
+
+/// The same of what was asked before the program's process was there.
+bool is_exchanged(const Error& error, const SandboxOrder& order) {
+  const std::string& root = order.workspace->root();
+  return !order.writable.empty() && error.doing.find(root) != std::string::npos;
+}
+
 SandboxEnd run_prepared(const SandboxOrder& order,
                         const Prepared& prepared,
                         SandboxGuards& guards,
@@ -120,6 +139,7 @@ SandboxEnd run_prepared(const SandboxOrder& order,
   std::optional<Child> child = Child::start(
       prepared, {theirs->input.get(), theirs->output.get(), theirs->errors.get()}, failed);
   theirs.reset();
+  if (!child && is_exchanged(failed)) return changed_meanwhile();
   if (!child) return unbuilt(describe_failure(failed, prepared.spec()) + remedies());
   SandboxEnd end = watch_run(*child, {std::move(ours), order.input, order.bounds, control, guards});
   end.memory_kills = prepared.memory_kills();
@@ -135,6 +155,7 @@ SandboxEnd run_planned(const SandboxOrder& order,
   if (const auto watched = guards->watch(order.quarantine); !watched)
     return unbuilt(describe(watched.error()));
   auto prepared = Prepared::make_with(filter, std::move(plan.spec));
+  if (!prepared && is_exchanged(prepared.error(), order)) return changed_meanwhile();
   if (!prepared) return unbuilt(describe(prepared.error()) + remedies());
   SandboxEnd end = run_prepared(order, *prepared, *guards, control);
   guards->finish(end.notes);

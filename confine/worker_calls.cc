@@ -253,11 +253,15 @@ constexpr auto kPartly = std::to_array<Allowed>({
     {SCMP_SYS(setsockopt), {is(1, SOL_SOCKET), is(2, SO_RCVTIMEO)}},
 });
 
-Result<void> allow_calls(FilterBuilder& builder) {
+Result<void> allow_whole(FilterBuilder& builder) {
   for (const std::span<const int> group : kWhole) {
     for (const int call : group)
       AEGIS_TRY(builder.allow(call));
   }
+  return {};
+}
+
+Result<void> allow_partly(FilterBuilder& builder) {
   for (const Allowed& each : kPartly) {
     std::vector<Comparison> when;
     for (const std::optional<Comparison>& one : each.when) {
@@ -272,7 +276,8 @@ Result<void> allow_calls(FilterBuilder& builder) {
 
 Result<Filter> Filter::compile_worker() {
   FilterBuilder builder = AEGIS_TRY(FilterBuilder::make(FilterBuilder::Otherwise::enosys));
-  AEGIS_TRY(allow_calls(builder));
+  AEGIS_TRY(allow_whole(builder));
+  AEGIS_TRY(allow_partly(builder));
   // What programs know as "there is no such network here".
   AEGIS_TRY(builder.refuse(SCMP_SYS(socket), EAFNOSUPPORT));
   constexpr std::array<Socket, 1> kPair{{{AF_UNIX, SOCK_STREAM, kAny}}};
