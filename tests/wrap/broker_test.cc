@@ -70,7 +70,7 @@ TEST_CASE("what lies under a path decides the code, and no answer names the host
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   REQUIRE(home.path("sock").size() < sizeof address.sun_path);
-  std::strcpy(address.sun_path, home.path("sock").c_str());
+  std::memcpy(address.sun_path, home.path("sock").c_str(), home.path("sock").size());
   REQUIRE(::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
   ::close(socket);
   home.write("binary", "\xFF\xFEtext");
