@@ -91,10 +91,13 @@ std::optional<SandboxEnd> SandboxRun::on_ready() {
   }
   // It is on its last steps, if not dead.
   reap(std::exchange(runner_, -1));
+  const bool has_begun = received_.starts_with(kBegun);
+  if (!received_.empty()) received_.erase(0, 1);
   if (auto end = decode_end(received_)) return end;
   SandboxEnd end;
-  if (is_cancelled_) end.how = SandboxEnd::How::cancelled;
-  end.why = "the run's own process has ended before it told the end";
+  if (is_cancelled_ || has_begun) end.how = SandboxEnd::How::cancelled;
+  if (!is_cancelled_)
+    end.why = "the run's own process was killed before it could tell how the run came out";
   return end;
 }
 

@@ -52,7 +52,7 @@ struct SandboxEnd {
     ended,  // by itself
     timeout,
     output,     // more than it may write
-    cancelled,  // or, with `why`, ended since what it may write could not be guarded
+    cancelled,  // or, with `why`, ended by something else than its owner: it may have run
     unbuilt,    // never started: `why`
   };
   How how = How::unbuilt;

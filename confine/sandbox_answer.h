@@ -11,6 +11,11 @@
 
 namespace aegis::confine {
 
+/// One of these comes before the end: whether a program may have run. Who dies in between cannot
+/// say it any more.
+inline constexpr std::string_view kBegun = "B";
+inline constexpr std::string_view kNotBegun = "N";
+
 std::string encode_end(const SandboxEnd& end);
 /// Nothing when `bytes` is not the whole of one: whoever wrote it died on the way.
 std::optional<SandboxEnd> decode_end(std::string_view bytes);

@@ -127,60 +127,6 @@ bool is_exchanged(const Error& error, const SandboxOrder& order) {
   return !order.writable.empty() && error.doing.find(root) != std::string::npos;
 }
 
-SandboxEnd run_prepared(const SandboxOrder& order,
-                        const Prepared& prepared,
-                        SandboxGuards& guards,
-                        int control) {
-  SandboxPipes ours;
-  std::optional<Theirs> theirs(std::in_place);
-  if (!make_pipes(!order.input.empty(), ours, *theirs))
-    return unbuilt(describe(errno_error("make the program's pipes")));
-  SetUp failed;
-  std::optional<Child> child = Child::start(
-      prepared, {theirs->input.get(), theirs->output.get(), theirs->errors.get()}, failed);
-  theirs.reset();
-  if (!child && is_exchanged(failed)) return changed_meanwhile();
-  if (!child) return unbuilt(describe_failure(failed, prepared.spec()) + remedies());
-  SandboxEnd end = watch_run(*child, {std::move(ours), order.input, order.bounds, control, guards});
-  end.memory_kills = prepared.memory_kills();
-  return end;
-}
-
-SandboxEnd run_planned(const SandboxOrder& order,
-                       const Filter& filter,
-                       SandboxPlan plan,
-                       int control) {
-  auto guards = SandboxGuards::plan(order.home, plan.spec);
-  if (!guards) return unbuilt(describe(guards.error()));
-  if (const auto watched = guards->watch(order.quarantine); !watched)
-    return unbuilt(describe(watched.error()));
-  auto prepared = Prepared::make_with(filter, std::move(plan.spec));
-  if (!prepared && is_exchanged(prepared.error(), order)) return changed_meanwhile();
-  if (!prepared) return unbuilt(describe(prepared.error()) + remedies());
-  SandboxEnd end = run_prepared(order, *prepared, *guards, control);
-  guards->finish(end.notes);
-  end.snapshot_left_out = plan.left_out;
-  static_cast<void>(prepared->finish());  // of a cgroup that stays nobody can be told here
-  return end;
-}
-
-SandboxEnd run_order(const SandboxOrder& order, const Filter& filter, int control) {
-  if (landlock_abi() < kLeastAbi)
-    return unbuilt("a sandbox for the broker cannot be had here" + remedies());
-  std::variant<SandboxPlan, PathFault, Error> planned;
-  {
-    const Interruptible interruptible(control);
-    planned = plan_sandbox(order);
-  }
-  if (const Error* error = std::get_if<Error>(&planned)) return unbuilt(describe(*error));
-  if (const PathFault* fault = std::get_if<PathFault>(&planned)) {
-    SandboxEnd end = unbuilt("a path that is to be written cannot be opened");
-    end.writable_fault = *fault;
-    return end;
-  }
-  return run_planned(order, filter, std::get<SandboxPlan>(std::move(planned)), control);
-}
-
 void tell(int result, std::string_view bytes) noexcept {
   while (!bytes.empty()) {
     const ssize_t size = ::write(result, bytes.data(), bytes.size());
@@ -199,13 +145,82 @@ void hide_place(std::string& why, const std::string& root) {
   }
 }
 
+class Runner {
+ public:
+  Runner(const SandboxOrder& order, const Filter& filter, const RunnerEnds& ends)
+      : order_(order), filter_(filter), ends_(ends) {}
+
+  void run() {
+    SandboxEnd end = run_order();
+    hide_place(end.why, order_.workspace->root());
+    if (!has_begun_) tell(ends_.result.get(), kNotBegun);
+    tell(ends_.result.get(), encode_end(end));
+  }
+
+ private:
+  SandboxEnd run_order() {
+    if (landlock_abi() < kLeastAbi)
+      return unbuilt("a sandbox for the broker cannot be had here" + remedies());
+    std::variant<SandboxPlan, PathFault, Error> planned;
+    {
+      const Interruptible interruptible(ends_.control.get());
+      planned = plan_sandbox(order_);
+    }
+    if (const Error* error = std::get_if<Error>(&planned)) return unbuilt(describe(*error));
+    if (const PathFault* fault = std::get_if<PathFault>(&planned)) {
+      SandboxEnd end = unbuilt("a path that is to be written cannot be opened");
+      end.writable_fault = *fault;
+      return end;
+    }
+    return run_planned(std::get<SandboxPlan>(std::move(planned)));
+  }
+
+  SandboxEnd run_planned(SandboxPlan plan) {
+    auto guards = SandboxGuards::plan(order_.home, plan.spec);
+    if (!guards) return unbuilt(describe(guards.error()));
+    if (const auto watched = guards->watch(order_.quarantine); !watched)
+      return unbuilt(describe(watched.error()));
+    auto prepared = Prepared::make_with(filter_, std::move(plan.spec));
+    if (!prepared && is_exchanged(prepared.error(), order_)) return changed_meanwhile();
+    if (!prepared) return unbuilt(describe(prepared.error()) + remedies());
+    SandboxEnd end = run_prepared(*prepared, *guards);
+    guards->finish(end.notes);
+    end.snapshot_left_out = plan.left_out;
+    static_cast<void>(prepared->finish());  // of a cgroup that stays nobody can be told here
+    return end;
+  }
+
+  SandboxEnd run_prepared(const Prepared& prepared, SandboxGuards& guards) {
+    SandboxPipes ours;
+    std::optional<Theirs> theirs(std::in_place);
+    if (!make_pipes(!order_.input.empty(), ours, *theirs))
+      return unbuilt(describe(errno_error("make the program's pipes")));
+    // From here on nobody can say that nothing was run but who has seen it.
+    has_begun_ = true;
+    tell(ends_.result.get(), kBegun);
+    SetUp failed;
+    std::optional<Child> child = Child::start(
+        prepared, {theirs->input.get(), theirs->output.get(), theirs->errors.get()}, failed);
+    theirs.reset();
+    if (!child && is_exchanged(failed)) return changed_meanwhile();
+    if (!child) return unbuilt(describe_failure(failed, prepared.spec()) + remedies());
+    SandboxEnd end = watch_run(
+        *child, {std::move(ours), order_.input, order_.bounds, ends_.control.get(), guards});
+    end.memory_kills = prepared.memory_kills();
+    return end;
+  }
+
+  const SandboxOrder& order_;
+  const Filter& filter_;
+  const RunnerEnds& ends_;
+  bool has_begun_ = false;
+};
+
 }  // namespace
 
 void run_sandbox(const SandboxOrder& order, const Filter& filter, RunnerEnds ends) noexcept {
   leave_owner(order, ends);
-  SandboxEnd end = run_order(order, filter, ends.control.get());
-  hide_place(end.why, order.workspace->root());
-  tell(ends.result.get(), encode_end(end));
+  Runner(order, filter, ends).run();
   ::_exit(0);
 }
 

@@ -35,6 +35,10 @@ class Watcher {
     if (end_.how != How::ended) child_.kill();
     const std::optional<int> status = child_.wait();
     if (end_.how == How::ended) end_.wait_status = status;
+    if (end_.how == How::ended && !status) {
+      end_.how = How::cancelled;
+      end_.why = "the sandbox's first process was killed, and with it all that ran there";
+    }
     // Nobody is left who could write, so what is in the pipes is all.
     read_rest(watch_.pipes.output, end_.out);
     read_rest(watch_.pipes.errors, end_.err);

@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -95,14 +96,11 @@ constexpr int kProcesses[] = {SCMP_SYS(execve),
                               SCMP_SYS(getcpu),
                               SCMP_SYS(sched_getaffinity),
                               SCMP_SYS(getpriority),
-                              SCMP_SYS(setpriority),
-                              SCMP_SYS(sched_setaffinity),
                               SCMP_SYS(sched_getparam),
                               SCMP_SYS(sched_getscheduler),
                               SCMP_SYS(sched_get_priority_min),
                               SCMP_SYS(sched_get_priority_max),
-                              SCMP_SYS(sched_rr_get_interval),
-                              SCMP_SYS(sched_setscheduler)};
+                              SCMP_SYS(sched_rr_get_interval)};
 constexpr int kSignals[] = {SCMP_SYS(rt_sigaction),
                             SCMP_SYS(rt_sigprocmask),
                             SCMP_SYS(rt_sigreturn),
@@ -161,13 +159,12 @@ constexpr int kPairs[] = {SCMP_SYS(recvfrom),
                           SCMP_SYS(getsockopt)};
 /// Who am I, how much is there. A limit can be lowered, and the one user that there is can be set
 /// (make does it before each command); anything else needs a capability.
-constexpr int kOneself[] = {SCMP_SYS(getuid),    SCMP_SYS(geteuid),   SCMP_SYS(getgid),
-                            SCMP_SYS(getegid),   SCMP_SYS(getresuid), SCMP_SYS(getresgid),
-                            SCMP_SYS(setuid),    SCMP_SYS(setgid),    SCMP_SYS(setreuid),
-                            SCMP_SYS(setregid),  SCMP_SYS(setresuid), SCMP_SYS(setresgid),
-                            SCMP_SYS(getgroups), SCMP_SYS(capget),    SCMP_SYS(uname),
-                            SCMP_SYS(sysinfo),   SCMP_SYS(getrusage), SCMP_SYS(getrlimit),
-                            SCMP_SYS(setrlimit), SCMP_SYS(prlimit64), SCMP_SYS(getrandom)};
+constexpr int kOneself[] = {
+    SCMP_SYS(getuid),    SCMP_SYS(geteuid),   SCMP_SYS(getgid),    SCMP_SYS(getegid),
+    SCMP_SYS(getresuid), SCMP_SYS(getresgid), SCMP_SYS(setuid),    SCMP_SYS(setgid),
+    SCMP_SYS(setreuid),  SCMP_SYS(setregid),  SCMP_SYS(setresuid), SCMP_SYS(setresgid),
+    SCMP_SYS(getgroups), SCMP_SYS(capget),    SCMP_SYS(uname),     SCMP_SYS(sysinfo),
+    SCMP_SYS(getrusage), SCMP_SYS(getrlimit), SCMP_SYS(setrlimit), SCMP_SYS(getrandom)};
 
 constexpr std::span<const int> kWhole[] = {
     kReading, kWriting, kMemory, kProcesses, kSignals, kTime, kWaiting, kPairs, kOneself};
@@ -220,6 +217,12 @@ constexpr auto kPartly = std::to_array<Allowed>({
     {SCMP_SYS(mknod), {is_type(1, S_IFREG)}},
     {SCMP_SYS(mknodat), {is_type(2, S_IFIFO)}},
     {SCMP_SYS(mknodat), {is_type(2, S_IFREG)}},
+
+    // Of the caller alone: the sandbox's first process has the same user.
+    {SCMP_SYS(prlimit64), {is(0, 0)}},
+    {SCMP_SYS(sched_setaffinity), {is(0, 0)}},
+    {SCMP_SYS(sched_setscheduler), {is(0, 0)}},
+    {SCMP_SYS(setpriority), {is(0, PRIO_PROCESS), is(1, 0)}},
 
     // What a file, a pipe and a terminal understand; the rest belongs to devices.
     {SCMP_SYS(ioctl), {is(1, TCGETS)}},

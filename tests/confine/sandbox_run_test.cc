@@ -125,6 +125,25 @@ std::string mark_of(const char* name) {
   return std::string("aegis-") + name + "-" + std::to_string(::getpid());
 }
 
+/// Of this process's children and their children.
+bool kill_child_named(const std::string& name) {
+  const auto children_of = [](pid_t pid) {
+    const std::string of = std::to_string(pid);
+    std::ifstream file("/proc/" + of + "/task/" + of + "/children");
+    return std::vector<pid_t>(std::istream_iterator<pid_t>(file), {});
+  };
+  std::vector<pid_t> found = children_of(::getpid());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    std::ifstream file("/proc/" + std::to_string(found[i]) + "/comm");
+    std::string comm;
+    std::getline(file, comm);
+    if (comm == name) return ::kill(found[i], SIGKILL) == 0;
+    for (const pid_t each : children_of(found[i]))
+      found.push_back(each);
+  }
+  return false;
+}
+
 std::size_t count_descriptors() {
   std::size_t count = 0;
   for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator("/proc/self/fd"))
@@ -403,6 +422,24 @@ TEST_CASE("a run ends with its owner, whatever ends that") {
   ::kill(owner, SIGKILL);
   ::waitpid(owner, nullptr, 0);
   CHECK(await(false, mark));
+}
+
+TEST_CASE("what was killed from outside is never told as not run, nor as done") {
+  if (!can_run()) return;
+  const Site site;
+  for (const char* killed : {"aegis-run", "aegis-init"}) {
+    CAPTURE(killed);
+    const std::string mark = mark_of("killed");
+    SandboxRun going = started(site.order(
+        {kPython, "-I", "-c", "import time; print(1, flush=True); time.sleep(600)", mark}));
+    CHECK(await(true, mark));
+    CHECK(kill_child_named(killed));
+    const SandboxEnd end = going.wait();
+    CHECK(end.how == How::cancelled);
+    CHECK_FALSE(end.wait_status);
+    CHECK(end.why.find("was killed") != std::string::npos);
+    CHECK(await(false, mark));
+  }
 }
 
 TEST_CASE("only what is listed runs, wherever it lies") {

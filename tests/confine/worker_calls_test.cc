@@ -182,12 +182,30 @@ TEST_CASE("a worker's filter knows none of the calls that lead out, look in or w
 
 TEST_CASE("a worker's filter lets processes, files and pipes be") {
   std::vector<Call> calls;
-  for (const long number :
-       {SYS_read,       SYS_write,     SYS_close,    SYS_fstat,           SYS_mmap,
-        SYS_mprotect,   SYS_munmap,    SYS_brk,      SYS_execve,          SYS_wait4,
-        SYS_kill,       SYS_futex,     SYS_pipe2,    SYS_rt_sigaction,    SYS_getrandom,
-        SYS_getdents64, SYS_renameat2, SYS_unlinkat, SYS_epoll_pwait,     SYS_clock_nanosleep,
-        SYS_prlimit64,  SYS_sendmsg,   SYS_recvmsg,  SYS_copy_file_range, SYS_setresuid})
+  for (const long number : {SYS_read,
+                            SYS_write,
+                            SYS_close,
+                            SYS_fstat,
+                            SYS_mmap,
+                            SYS_mprotect,
+                            SYS_munmap,
+                            SYS_brk,
+                            SYS_execve,
+                            SYS_wait4,
+                            SYS_kill,
+                            SYS_futex,
+                            SYS_pipe2,
+                            SYS_rt_sigaction,
+                            SYS_getrandom,
+                            SYS_getdents64,
+                            SYS_renameat2,
+                            SYS_unlinkat,
+                            SYS_epoll_pwait,
+                            SYS_clock_nanosleep,
+                            SYS_sendmsg,
+                            SYS_recvmsg,
+                            SYS_copy_file_range,
+                            SYS_setresuid})
     calls.push_back({"listed", number, {}, kPassed});
   check_all(calls);
 }
@@ -235,6 +253,14 @@ TEST_CASE("a worker's filter looks at what a call asks for") {
       {"to type into a terminal", SYS_ioctl, {0, TIOCSTI}, ENOSYS},
       {"to type, upper half set", SYS_ioctl, {0, kUpperHalf | TIOCSTI}, ENOSYS},
       {"to take a terminal", SYS_ioctl, {0, TIOCSCTTY}, ENOSYS},
+
+      {"its own limit", SYS_prlimit64, {0, 0}, kPassed},
+      {"another's limit", SYS_prlimit64, {1, 0}, ENOSYS},
+      {"another's limit, upper half", SYS_prlimit64, {kUpperHalf | 1, 0}, ENOSYS},
+      {"its own priority", SYS_setpriority, {0, 0, 5}, kPassed},
+      {"another's priority", SYS_setpriority, {0, 1, 5}, ENOSYS},
+      {"all its user's priority", SYS_setpriority, {2, 0, 5}, ENOSYS},
+      {"another's processors", SYS_sched_setaffinity, {1}, ENOSYS},
 
       {"a name", SYS_prctl, {PR_SET_NAME, kAddress}, kPassed},
       {"a tracer", SYS_prctl, {PR_SET_PTRACER, ~0ULL}, ENOSYS},
