@@ -121,6 +121,12 @@ std::optional<Refused> ParameterJudge::judge_timeout(std::optional<std::uint64_t
 std::variant<std::size_t, Refused> ParameterJudge::judge_program(std::string_view word) const {
   if (const auto found = judging_.binaries.find(word)) return *found;
   const std::vector<std::string>& allowed = execution_.allowed_binaries;
+  if (std::find(allowed.begin(), allowed.end(), word) != allowed.end()) {
+    return Refused{BrokerCode::operation_not_permitted,
+                   "the program " + quoted(word) +
+                       " is allowed, and is not there on this machine; use another, or ask the "
+                       "user to install it"};
+  }
   return Refused{BrokerCode::operation_not_permitted,
                  "the program " + quoted(word) + " is none that the policy allows; " +
                      (allowed.empty() ? "it allows none" : "it allows " + list_quoted(allowed))};

@@ -5,7 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
+
+#include "wrap/read_file.h"
 
 namespace aegis::wrap {
 namespace {
@@ -18,6 +21,20 @@ std::optional<ResolvedPath> resolve_program(const std::string& path) {
   auto resolved = confine::resolve_grant(path, {.may_execute = true});
   if (!resolved || resolved->grant.is_directory) return std::nullopt;
   return std::move(resolved).value();
+}
+
+/// The path behind a script's "#!", or nothing: for what is no script, and what cannot be read, of
+/// which the run itself will tell.
+std::string interpreter_of(const std::string& path) {
+  constexpr std::size_t kMost = 256;  // BINPRM_BUF_SIZE, what the kernel reads (Linux 5.1)
+  const auto file = open_regular("look at a program", path);
+  if (!file) return {};
+  const auto text = read_up_to(*file, {"look at a program", path, kMost});
+  if (!text || !text->starts_with("#!")) return {};
+  constexpr std::string_view kBlanks = " \t";
+  const std::string_view line = std::string_view(*text).substr(2, text->find('\n') - 2);
+  const std::size_t begin = std::min(line.find_first_not_of(kBlanks), line.size());
+  return std::string(line.substr(begin, line.find_first_of(kBlanks, begin) - begin));
 }
 
 std::string_view base_name(std::string_view path) {
@@ -39,6 +56,12 @@ FoundBinaries::FoundBinaries(std::vector<std::string> listed) : listed_(std::mov
   files_.reserve(listed_.size());
   for (const std::string& name : listed_)
     files_.push_back(find_binary(name));
+  lacking_.resize(files_.size());
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    if (!files_[i]) continue;
+    std::string interpreter = interpreter_of(files_[i]->grant.path);
+    if (!interpreter.empty() && !find(interpreter)) lacking_[i] = std::move(interpreter);
+  }
 }
 
 std::optional<std::size_t> FoundBinaries::find(std::string_view word) const {

@@ -37,6 +37,9 @@ class FoundBinaries final : public policy::Binaries {
   [[nodiscard]] const std::optional<confine::ResolvedPath>& file(std::size_t index) const {
     return files_[index];
   }
+  /// Of a script, the interpreter that its first line names, when that is not among the files: it
+  /// cannot be run then. Empty for all others.
+  [[nodiscard]] const std::string& lacking(std::size_t index) const { return lacking_[index]; }
   /// All that were found.
   [[nodiscard]] std::vector<confine::ResolvedPath> files() const;
   /// The names of the same, as the policy writes them.
@@ -47,6 +50,7 @@ class FoundBinaries final : public policy::Binaries {
  private:
   std::vector<std::string> listed_;
   std::vector<std::optional<confine::ResolvedPath>> files_;  // by index in listed_
+  std::vector<std::string> lacking_;                         // the same
 };
 
 }  // namespace aegis::wrap

@@ -80,6 +80,12 @@ Ordered order_command(const BrokerWorld& world,
   if (!program) {
     return Refused{mcp::BrokerCode::operation_not_permitted, "there is no such program here"};
   }
+  if (!world.binaries().lacking(permit.binary).empty()) {
+    return Refused{
+        mcp::BrokerCode::operation_not_permitted,
+        "the program is a script, and the policy does not list what it is for (the "
+        "interpreter in its first line); use another program, or ask the user to list it"};
+  }
   if (auto refused = world.refuse_lending(permit.writable)) return *std::move(refused);
   SandboxOrder order = common_order(world, permit);
   order.program = program->grant.path;

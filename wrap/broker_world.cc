@@ -203,8 +203,20 @@ Result<std::unique_ptr<BrokerWorld>> BrokerWorld::load(const BrokerOptions& opti
   const std::string root = AEGIS_TRY(workspace_root(options.policy, policy.workspace_root));
   confine::Workspace workspace = AEGIS_TRY(confine::Workspace::open(root));
   auto world = std::make_unique<BrokerWorld>(std::move(policy), std::move(workspace), options);
+  AEGIS_TRY(world->check_programs());
   world->say_what_is_missing(doing);
   return world;
+}
+
+Result<void> BrokerWorld::check_programs() const {
+  for (const confine::ResolvedPath& file : binaries_.files()) {
+    if (!confine::is_within(file.grant.path, workspace_.root())) continue;
+    return refusal("take the broker's programs",
+                   file.grant.path,
+                   "it lies in the workspace, where a run may be given to write it anew; list one "
+                   "that lies elsewhere");
+  }
+  return {};
 }
 
 void BrokerWorld::say_what_is_missing(std::string_view doing) const {
@@ -213,6 +225,13 @@ void BrokerWorld::say_what_is_missing(std::string_view doing) const {
   };
   for (const std::string& name : binaries_.missing())
     say("allowed_binaries: " + name, "no such program here; requests for it will be refused");
+  for (std::size_t i = 0; i < policy_.execution.allowed_binaries.size(); ++i) {
+    if (!binaries_.lacking(i).empty()) {
+      say("allowed_binaries: " + binaries_.name(i),
+          "it is a script for " + binaries_.lacking(i) +
+              ", which is not listed; requests for it will be refused");
+    }
+  }
   if (policy_.allows(mcp::Operation::run_python) && !python_)
     say(kPython, "it is not there; run_python will be refused until it is installed");
   for (const std::string& name : revealed_) {

@@ -74,6 +74,8 @@ class BrokerWorld {
  private:
   [[nodiscard]] policy::Judging judging() const { return {policy_, binaries_, revealed_}; }
   [[nodiscard]] std::optional<mcp::Refused> refuse_lending(const std::string& path) const;
+  /// What can be written must not be executed.
+  [[nodiscard]] confine::Result<void> check_programs() const;
   void say_what_is_missing(std::string_view doing) const;
 
   policy::BrokerPolicy policy_;

@@ -246,6 +246,52 @@ TEST_CASE("names that are not there are told at load, and what is revealed must 
   CHECK_FALSE(Broker::make({home.policy(), std::vector<std::string>(17, ".env")}, "test").is_ok());
 }
 
+TEST_CASE("a program in the workspace is refused at load, however it is written") {
+  const BrokerHome home;
+  const std::string tool = home.write("data/tool", "#!/bin/sh\n");
+  REQUIRE(::chmod(tool.c_str(), 0700) == 0);
+  const std::string alias = home.scratch().path("alias");
+  REQUIRE(::symlink(tool.c_str(), alias.c_str()) == 0);
+  for (const std::string& written : {tool, alias}) {
+    const std::string policy = home.scratch().write(
+        "tools.yaml",
+        "version: \"1.0\"\npolicy_id: t\nname: Test\nworkspace_root: ws\n"
+        "allowed_operations: [run_command]\nexecution_rules: {allowed_binaries: [" +
+            written + "]}\n");
+    const auto made = Broker::make({policy}, "test");
+    REQUIRE_FALSE(made.is_ok());
+    CHECK(confine::describe(made.error()).find("lies in the workspace") != std::string::npos);
+  }
+}
+
+TEST_CASE("a script whose interpreter is not listed is told as that, not as a sandbox that fails") {
+  const aegis::test::Scratch scratch;
+  const auto make_script = [&](const char* name, const char* line) {
+    std::string path = scratch.write(name, std::string(line) + "\necho\n");
+    REQUIRE(::chmod(path.c_str(), 0700) == 0);
+    return path;
+  };
+  const std::string shell = make_script("shell", "#!/bin/sh");
+  const std::string spaced = make_script("spaced", "#! \t/bin/ls -x y");
+  const std::string env = make_script("env", "#!/usr/bin/env ls");
+  const std::string none = make_script("none", "#!");
+  const wrap::FoundBinaries found({shell, spaced, env, none, "ls"});
+  CHECK(found.lacking(0) == "/bin/sh");
+  CHECK(found.lacking(1).empty());
+  CHECK(found.lacking(2) == "/usr/bin/env");
+  CHECK(found.lacking(3).empty());
+  CHECK(found.lacking(4).empty());
+
+  const BrokerHome home("execution_rules: {allowed_binaries: [no-such-program, " + shell + "]}\n");
+  Broker broker = home.broker();
+  const Broker::Done script = do_one(broker, command_request({"shell"}));
+  CHECK(code_of(script) == "OPERATION_NOT_PERMITTED");
+  CHECK(std::get<mcp::Refused>(script.answer).reason.find("script") != std::string::npos);
+  const Broker::Done gone = do_one(broker, command_request({"no-such-program"}));
+  CHECK(code_of(gone) == "OPERATION_NOT_PERMITTED");
+  CHECK(std::get<mcp::Refused>(gone.answer).reason.find("not there") != std::string::npos);
+}
+
 TEST_CASE("a program is known by its listed name or by its file, and a copy is another") {
   const aegis::test::Scratch scratch;
   const std::string tool = scratch.write("tool", "#!/bin/sh\n");
