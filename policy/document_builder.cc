@@ -24,12 +24,11 @@ class DocumentBuilder {
       take(*event);
     }
     if (errors_.empty() && document_.records_.empty()) {
-      errors_.push_back(
-          {Diagnostic::Severity::error,
-           0,
-           0,
-           "",
-           "the text is empty; a policy has at least \"version: 1\" and \"rules: []\""});
+      errors_.push_back({Diagnostic::Severity::error,
+                         0,
+                         0,
+                         "",
+                         "the text is empty; a policy names at least its version"});
     }
     if (errors_.empty()) report_oddities();
     if (!errors_.empty()) return {std::nullopt, std::move(errors_)};
