@@ -3,6 +3,7 @@
 #include "wrap/confine_plan.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -268,6 +269,10 @@ TEST_CASE("the host's users and names are seen where nothing is made up for them
   request = {};
   request.network = Network::unconfined;
   CHECK_FALSE(is_granted(planned(request, {"true"}), "/etc/passwd"));
+  if (::access("/etc/hosts", F_OK) != 0) {  // a fresh chroot has none
+    MESSAGE("skipped: 1: there is no /etc/hosts to be granted");
+    return;
+  }
   CHECK(is_granted(planned(request, {"true"}), "/etc/hosts"));
 }
 
