@@ -347,14 +347,12 @@ TEST_CASE("a fork bomb stays within its number, and ends with its time") {
   if (!can_run()) return;
   const Site site;
   const std::string mark = mark_of("bomb");
-  SandboxOrder order = site.order({kPython,
-                                   "-I",
-                                   "-c",
-                                   "import os\n"
-                                   "while True:\n"
-                                   "  try: os.fork()\n"
-                                   "  except OSError: pass",
-                                   mark});
+  const std::string code =
+      "import os\n"
+      "while True:\n"
+      "  try: os.fork()\n"
+      "  except OSError: pass";
+  SandboxOrder order = site.order({kPython, "-I", "-c", code, mark});
   order.bounds.time = milliseconds(1500);
   order.bounds.processes = 20;
   const SandboxEnd end = run(order);
