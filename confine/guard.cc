@@ -4,6 +4,7 @@
 #include "confine/guard.h"
 
 #include <fcntl.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -246,6 +247,23 @@ std::vector<std::string> GuardPlan::read_only_paths() const {
 
 Result<GuardPlan> plan_guard(const GuardOptions& options) {
   return Planner(options).run();
+}
+
+bool leads_to_guarded(std::string_view path) {
+  const std::vector<std::string> parts = split_path(path);
+  const auto is_same = [](const std::string& left, const std::string& right) {
+    return ::strcasecmp(left.c_str(), right.c_str()) == 0;
+  };
+  for (const GuardedName& row : kGuardedNames) {
+    const bool is_by_name = row.base == GuardBase::folder || row.base == GuardBase::home;
+    if (!is_by_name || row.name == "HEAD") continue;  // HEAD tells a bare repository
+    const std::vector<std::string> name = split_path(row.name);
+    for (auto at = parts.begin(); at != parts.end(); ++at) {
+      const auto count = std::min(parts.end() - at, name.end() - name.begin());
+      if (std::equal(at, at + count, name.begin(), is_same)) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace aegis::confine

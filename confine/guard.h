@@ -8,6 +8,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "confine/common_dir.h"
@@ -51,5 +52,10 @@ struct GuardPlan {
 /// configuration asks for one; where the user may not, neither may the program, and it is watched.
 /// Errors: something there cannot be judged; the message says what to do.
 Result<GuardPlan> plan_guard(const GuardOptions& options);
+
+/// Whether `path`, relative, bears a guarded name, lies in something that does, or stands on the
+/// way to one ("a/.vscode", ".git/hooks/x", ".config"): a folder of its own that may be written
+/// would be guarded without that name. ASCII letters count in either case.
+bool leads_to_guarded(std::string_view path);
 
 }  // namespace aegis::confine

@@ -2,12 +2,15 @@
 // Loading, and the looks that need more than a request's words.
 #include "wrap/broker_world.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <system_error>
 #include <utility>
 
+#include "confine/guard.h"
 #include "mcp/json/canonical.h"
 #include "policy/sensitive.h"
 #include "wrap/log.h"
@@ -35,6 +38,11 @@ Result<policy::BrokerPolicy> read_policy(const std::string& path, std::string_vi
   if (path.empty()) return refusal(kReading, "''", "an empty path names nothing");
   const confine::Fd file = AEGIS_TRY(open_regular(kReading, path));
   const std::string text = AEGIS_TRY(read_up_to(file, {kReading, path, kMaxRead}));
+  struct stat status {};
+  if (::fstat(file.get(), &status) == 0 && (status.st_mode & S_IWOTH) != 0) {
+    log(std::string(doing) + ": policy: " + path +
+        ": anybody on this machine can write it, and so allow what they like; chmod o-w");
+  }
   policy::LoadedBrokerPolicy loaded = policy::parse_broker_policy(text);
   for (const policy::Diagnostic& each : loaded.diagnostics)
     log(std::string(doing) + ": policy: " + policy::describe(each, path));
@@ -279,6 +287,11 @@ std::optional<Refused> BrokerWorld::refuse_lending(const std::string& path) cons
   const auto found = workspace_.resolve(path);
   if (const auto* fault = std::get_if<confine::PathFault>(&found))
     return refuse_path(*fault, Wanted::writable);
+  if (confine::leads_to_guarded(path)) {
+    return Refused{BrokerCode::operation_not_permitted,
+                   "other programs run or obey what lies under such a name, so it is not lent for "
+                   "writing; a folder above it can be, in which it stays as it is"};
+  }
   if (!std::get<confine::PathGrant>(found).is_directory) return std::nullopt;
   const auto listed =
       workspace_.list(path, kLent, [this](std::string_view each) { return is_hidden(each); });

@@ -368,4 +368,22 @@ TEST_CASE("a path of a configuration is taken apart without asking the file syst
   CHECK_FALSE(place_within("/root", "", "/root/../b"));
 }
 
+TEST_CASE("a path to a guarded name, in it, or on the way to it is known by its words") {
+  for (const char* path : {".git",
+                           ".git/hooks",
+                           "sub/.VSCode/tasks.json",
+                           ".mcp.json",
+                           ".config",
+                           ".config/fish/config.fish",
+                           "a/b/.bashrc"}) {
+    CAPTURE(path);
+    CHECK(leads_to_guarded(path));
+  }
+  for (const char* path :
+       {"", "notes", "git", ".github", ".config/app", "HEAD", "hooks", ".gitx/a"}) {
+    CAPTURE(path);
+    CHECK_FALSE(leads_to_guarded(path));
+  }
+}
+
 }  // namespace aegis::confine
