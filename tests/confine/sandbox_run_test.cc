@@ -460,6 +460,19 @@ TEST_CASE("only what is listed runs, wherever it lies") {
   const std::string denied = "Permission denied\n";
   CHECK(end.out == absent + absent + denied + denied + denied + denied + "/proc/self/exe 0\n");
 
+  // Nor by way of a loader, which maps: there Landlock says nothing, but the mounts do.
+  order = site.python(
+      "import mmap,shutil\n"
+      "for p in ['/tmp/tool','/dev/shm/tool','data/other']: shutil.copy('data/tool',p)\n"
+      "for p in ['/tmp/tool','/dev/shm/tool','data/other','data/tool','a.txt']:\n"
+      "  try:\n"
+      "    mmap.mmap(open(p,'rb').fileno(),6,mmap.MAP_PRIVATE,mmap.PROT_READ|mmap.PROT_EXEC)\n"
+      "    print('mapped',p)\n"
+      "  except PermissionError: pass\n"
+      "print('end')");
+  order.writable = {"data"};
+  CHECK(run(order).out == "end\n");
+
   order = site.python("import subprocess; print(subprocess.run(['/usr/bin/env']).returncode)");
   order.binaries.push_back(granted("/usr/bin/env", {}));
   CHECK(run(order).out.ends_with("\n0\n"));
