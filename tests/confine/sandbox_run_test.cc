@@ -462,16 +462,18 @@ TEST_CASE("only what is listed runs, wherever it lies") {
 
   // Nor by way of a loader, which maps: there Landlock says nothing, but the mounts do.
   order = site.python(
-      "import mmap,shutil\n"
+      "import mmap,os,shutil\n"
       "for p in ['/tmp/tool','/dev/shm/tool','data/other']: shutil.copy('data/tool',p)\n"
       "for p in ['/tmp/tool','/dev/shm/tool','data/other','data/tool','a.txt']:\n"
       "  try:\n"
-      "    mmap.mmap(open(p,'rb').fileno(),6,mmap.MAP_PRIVATE,mmap.PROT_READ|mmap.PROT_EXEC)\n"
+      "    mmap.mmap(os.open(p,os.O_RDONLY),6,mmap.MAP_PRIVATE,mmap.PROT_READ|mmap.PROT_EXEC)\n"
       "    print('mapped',p)\n"
       "  except PermissionError: pass\n"
       "print('end')");
   order.writable = {"data"};
-  CHECK(run(order).out == "end\n");
+  const SandboxEnd mapped = run(order);
+  CHECK(mapped.err == "");
+  CHECK(mapped.out == "end\n");
 
   order = site.python("import subprocess; print(subprocess.run(['/usr/bin/env']).returncode)");
   order.binaries.push_back(granted("/usr/bin/env", {}));
