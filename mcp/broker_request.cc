@@ -9,8 +9,6 @@
 namespace aegis::mcp {
 namespace {
 
-/// Bytes of one word on a program's command line: execve(2), MAX_ARG_STRLEN, its NUL counted.
-constexpr std::size_t kMaxWord = (std::size_t{128} << 10U) - 1;
 constexpr std::size_t kMaxRequestId = 256;  // bytes
 
 constexpr TextRule kPath{1, kMaxPath, "a path"};

@@ -21,7 +21,9 @@ inline constexpr std::size_t kMaxRequest = std::size_t{1} << 20U;  // bytes of t
 inline constexpr std::size_t kMaxPath = 4096;                      // bytes
 inline constexpr std::size_t kMaxArguments = 100;                  // of run_python
 inline constexpr std::size_t kMaxWords = 1024;                     // of run_command's argv
-inline constexpr std::size_t kMaxWritable = 64;                    // paths
+/// Bytes of one word on a program's command line: execve(2), MAX_ARG_STRLEN, its NUL counted.
+inline constexpr std::size_t kMaxWord = (std::size_t{128} << 10U) - 1;
+inline constexpr std::size_t kMaxWritable = 64;  // paths
 inline constexpr std::uint64_t kMaxListDepth = 20;
 // What no policy can exceed.
 inline constexpr std::uint64_t kMostReadBytes = 50ULL << 20U;

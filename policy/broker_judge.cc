@@ -91,6 +91,19 @@ Judgement ParameterJudge::operator()(const mcp::RunCommand& run) const {
   return permit;
 }
 
+/// What no argv of a request may have, a shell string may not either.
+std::optional<Refused> refuse_size(const SimpleCommand& command) {
+  const bool is_long =
+      std::any_of(command.words.begin(), command.words.end(), [](const std::string& word) {
+        return word.size() > mcp::kMaxWord;
+      });
+  if (!is_long && command.words.size() <= mcp::kMaxWords) return std::nullopt;
+  return Refused{BrokerCode::operation_not_permitted,
+                 "a command has more than " + std::to_string(mcp::kMaxWords) +
+                     " words, or a word of more than " + std::to_string(mcp::kMaxWord) +
+                     " bytes, which cannot be run"};
+}
+
 Judgement ParameterJudge::operator()(const mcp::ShellCommand& shell) const {
   const ShellReading reading = read_shell(shell.command);
   if (const auto* fault = std::get_if<ShellFault>(&reading)) {
@@ -99,6 +112,7 @@ Judgement ParameterJudge::operator()(const mcp::ShellCommand& shell) const {
                        " is refused: " + fault->why};
   }
   for (const SimpleCommand& command : std::get<std::vector<SimpleCommand>>(reading)) {
+    if (auto refused = refuse_size(command)) return *std::move(refused);
     auto program = judge_command(command);
     if (auto* refused = std::get_if<Refused>(&program)) {
       refused->reason += " (in the command " + quoted(command.words.front()) + ")";
@@ -124,8 +138,8 @@ std::variant<std::size_t, Refused> ParameterJudge::judge_program(std::string_vie
   if (std::find(allowed.begin(), allowed.end(), word) != allowed.end()) {
     return Refused{BrokerCode::operation_not_permitted,
                    "the program " + quoted(word) +
-                       " is allowed, and is not there on this machine; use another, or ask the "
-                       "user to install it"};
+                       " is allowed, and is not there, or another since aegis started; use another "
+                       "program, or ask the user to look"};
   }
   return Refused{BrokerCode::operation_not_permitted,
                  "the program " + quoted(word) + " is none that the policy allows; " +

@@ -331,6 +331,13 @@ TEST_CASE("each command of a shell string is judged") {
     CHECK(word_of(world.judge(run_shell(std::string(row.text)))) == row.word);
   }
   const BrokerWorld none(kPrograms);
+  // More than an argv may hold.
+  std::string many = "cat";
+  for (std::size_t word = 0; word < mcp::kMaxWords; ++word)
+    many += " data/a";
+  CHECK(word_of(world.judge(run_shell(many))) == kNotPermitted);
+  CHECK(word_of(world.judge(run_shell("cat data/" + std::string(mcp::kMaxWord, 'x')))) ==
+        kNotPermitted);
   CHECK(word_of(none.judge(run_shell("cat >data/x"))) == kBoundary);
   CHECK(word_of(none.judge(run_shell("cat <data/x"))) == "ok");
   CHECK(

@@ -232,6 +232,15 @@ TEST_CASE("a policy that cannot be used says where, why and what to do") {
   }
 }
 
+TEST_CASE("a policy that anybody can write is warned of") {
+  const BrokerHome home;
+  REQUIRE(::chmod(home.policy().c_str(), 0666) == 0);
+  const auto ended =
+      aegis::test::run_in_child([&] { return Broker::make({home.policy()}, "test") ? 0 : 1; });
+  CHECK(ended.exit == 0);
+  CHECK(ended.err.find("anybody on this machine can write it") != std::string::npos);
+}
+
 TEST_CASE("names that are not there are told at load, and what is revealed must be a name") {
   const BrokerHome home("execution_rules: {allowed_binaries: [no-such-program-anywhere, ls]}\n");
   const auto ended = aegis::test::run_in_child([&] {
@@ -289,7 +298,8 @@ TEST_CASE("a script whose interpreter is not listed is told as that, not as a sa
   CHECK(std::get<mcp::Refused>(script.answer).reason.find("script") != std::string::npos);
   const Broker::Done gone = do_one(broker, command_request({"no-such-program"}));
   CHECK(code_of(gone) == "OPERATION_NOT_PERMITTED");
-  CHECK(std::get<mcp::Refused>(gone.answer).reason.find("not there") != std::string::npos);
+  CHECK(std::get<mcp::Refused>(gone.answer).reason.find("is allowed, and is not there") !=
+        std::string::npos);
 }
 
 TEST_CASE("a program is known by its listed name or by its file, and a copy is another") {
