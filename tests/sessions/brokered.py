@@ -3,13 +3,12 @@
 
 import json
 import os
-import unittest
 
+import broker
 import harness
+from broker import OPERATIONS
 from harness import AEGIS, call, request
 from processes import Wrap
-
-OPERATIONS = ["read_text", "list_dir", "run_python", "run_command"]
 
 
 def children_of(pid):
@@ -42,13 +41,10 @@ class BrokerCase(harness.SessionCase):
         self.write("ws/.env", "TOKEN=sekrit-in-env\n")
 
     def broker_policy(self, operations=None, name="broker.json", **rules):
-        return self.write(name, json.dumps({
-            "version": "1.0", "policy_id": "p", "name": "test", "workspace_root": self.workspace,
-            "allowed_operations": OPERATIONS if operations is None else operations,
-            "path_rules": rules.get("path_rules", {}),
-            "execution_rules": {"allowed_binaries": ["ls", "cat"], "allow_network": False,
-                                **rules.get("execution_rules", {})},
-            **rules.get("more", {})}))
+        execution = {"allowed_binaries": ["ls", "cat"], "allow_network": False, **rules.get("execution_rules", {})}
+        return self.write(name, json.dumps(broker.policy(
+            self.workspace, allowed_operations=OPERATIONS if operations is None else operations,
+            path_rules=rules.get("path_rules", {}), execution_rules=execution, **rules.get("more", {}))))
 
     def mcp(self, *flags, policy=None, audit="", **popen):
         """Starts `aegis mcp`."""
@@ -74,10 +70,5 @@ class BrokerCase(harness.SessionCase):
         return got["result"]
 
     def need_sandbox(self):
-        """Skips where the sandbox cannot be built."""
-        wrap = self.mcp(audit=self.path("probe.aarl"))
-        result = self.operate(wrap, 1, "run_python", code="print(1)")
-        self.assertEqual(wrap.end(), 0, wrap.stderr())
-        if result["structuredContent"].get("code") == "SANDBOX_UNAVAILABLE":
-            raise unittest.SkipTest("no sandbox: " + result["content"][0]["text"])
-        self.assertEqual(result["structuredContent"]["stdout"], "1\n", result)
+        if broker.why_not():
+            self.skipTest(broker.why_not())
