@@ -64,17 +64,19 @@ FoundBinaries::FoundBinaries(std::vector<std::string> listed) : listed_(std::mov
   }
 }
 
+std::optional<std::size_t> FoundBinaries::find_file(const std::string& path) const {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  const confine::FileId id{status.st_dev, status.st_ino};
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    if (files_[i] && files_[i]->grant.id == id) return i;
+  }
+  return std::nullopt;
+}
+
 std::optional<std::size_t> FoundBinaries::find(std::string_view word) const {
   if (word.find('\0') != std::string_view::npos) return std::nullopt;  // stat(2) would end there
-  if (word.starts_with('/')) {
-    struct stat status {};
-    if (::stat(std::string(word).c_str(), &status) != 0) return std::nullopt;
-    const confine::FileId id{status.st_dev, status.st_ino};
-    for (std::size_t i = 0; i < files_.size(); ++i) {
-      if (files_[i] && files_[i]->grant.id == id) return i;
-    }
-    return std::nullopt;
-  }
+  if (word.starts_with('/')) return find_file(std::string(word));
   if (word.empty() || word.find('/') != std::string_view::npos) return std::nullopt;
   for (std::size_t i = 0; i < files_.size(); ++i) {
     if (files_[i] && base_name(listed_[i]) == word) return i;

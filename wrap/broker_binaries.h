@@ -48,6 +48,8 @@ class FoundBinaries final : public policy::Binaries {
   [[nodiscard]] std::vector<std::string> missing() const;
 
  private:
+  [[nodiscard]] std::optional<std::size_t> find_file(const std::string& path) const;
+
   std::vector<std::string> listed_;
   std::vector<std::optional<confine::ResolvedPath>> files_;  // by index in listed_
   std::vector<std::string> lacking_;                         // the same
