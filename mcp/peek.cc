@@ -2,8 +2,15 @@
 // See peek.h.
 #include "mcp/peek.h"
 
+#include <algorithm>
+#include <array>
+#include <optional>
 #include <string>
+#include <utility>
 
+#include "mcp/draft.h"
+#include "mcp/json/canonical.h"
+#include "mcp/json/case_fold.h"
 #include "mcp/json/scan.h"
 
 namespace aegis::mcp {
@@ -66,7 +73,89 @@ void take_params(Scanner& scanner, CallDetails& details) {
   }
 }
 
+constexpr std::array<std::string_view, 6> kServerDeciding{
+    "jsonrpc", "id", "method", "params", "result", "error"};
+// Their places.
+constexpr std::size_t kId = 1;
+constexpr std::size_t kMethod = 2;
+constexpr std::size_t kResult = 4;
+constexpr std::size_t kError = 5;
+
+/// One message of a server's while it is read.
+struct Deciders {
+  std::array<bool, kServerDeciding.size()> stands{};
+  Value id;
+  bool is_clear = true;  // readers take each name for the same
+
+  [[nodiscard]] bool is_response() const { return stands[kResult] || stands[kError]; }
+  [[nodiscard]] bool has_one_form() const {
+    return is_clear && is_response() != stands[kMethod] && !(stands[kResult] && stands[kError]);
+  }
+};
+
+/// Which of the deciding names this is, or is to some reader; nothing when none.
+std::optional<std::size_t> find_deciding(std::string_view name, Deciders& deciders) {
+  // Where a string ends at a NUL the name is another.
+  if (!json::is_encodable(name) || name.find('\0') != std::string_view::npos) {
+    deciders.is_clear = false;
+    return std::nullopt;
+  }
+  std::string folded;
+  json::append_folded(name, folded);
+  const auto* const found = std::find(kServerDeciding.begin(), kServerDeciding.end(), folded);
+  if (found == kServerDeciding.end()) return std::nullopt;
+  if (name != *found) deciders.is_clear = false;
+  return static_cast<std::size_t>(found - kServerDeciding.begin());
+}
+
+/// Steps over the member's value. False when there is none.
+bool take_server_member(Scanner& scanner, Deciders& deciders) {
+  const auto place = find_deciding(name_of(scanner), deciders);
+  Value value;
+  if (!scanner.take(value)) return false;
+  if (!place) return true;
+  if (std::exchange(deciders.stands[*place], true)) deciders.is_clear = false;
+  if (*place == kId) deciders.id = value;
+  if (*place == kMethod && value.type != Type::string) deciders.is_clear = false;
+  return true;
+}
+
+/// The object that stands next is one message. False when it is not clear which.
+bool peek_message(Scanner& scanner, std::vector<Id>& answered) {
+  Deciders deciders;
+  if (!enter(scanner)) return false;
+  while (scanner.next_member()) {
+    if (!take_server_member(scanner, deciders)) return false;
+  }
+  if (scanner.defect() || !deciders.has_one_form()) return false;
+  if (deciders.is_response())
+    answered.push_back(deciders.stands[kId] ? make_id(deciders.id) : Id{});
+  return true;
+}
+
 }  // namespace
+
+ServerPeek peek_server(std::string_view frame) {
+  const std::string_view text = strip_line_end(frame);
+  // Some readers end a line at '\r' too.
+  if (text.find('\r') != std::string_view::npos) return {};
+  Scanner scanner;
+  ServerPeek peek;
+  scanner.start(text, Rules::lenient);
+  bool is_clear = true;
+  if (scanner.peek() == Type::array) {
+    peek.form = ServerPeek::Form::batch;
+    scanner.enter_array();
+    while (is_clear && scanner.next_element())
+      is_clear = peek_message(scanner, peek.answered);
+  } else {
+    peek.form = ServerPeek::Form::message;
+    is_clear = peek_message(scanner, peek.answered);
+  }
+  if (is_clear) scanner.finish();
+  if (!is_clear || scanner.defect()) return {};
+  return peek;
+}
 
 CallDetails peek_call(std::string_view frame) {
   Scanner scanner;

@@ -5,6 +5,9 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
+
+#include "mcp/message.h"
 
 namespace aegis::mcp {
 
@@ -22,5 +25,15 @@ enum class AnswerKind : std::uint8_t {
   unclear,  // not one response that every reader takes for the same
 };
 AnswerKind peek_answer(std::string_view frame);
+
+/// A server's frame, as far as every reader, also one that compares names without their case, must
+/// take it for the same: members that decide stand once and are written as they are meant. What
+/// the other members hold is not judged.
+struct ServerPeek {
+  enum class Form : std::uint8_t { message, batch, unclear };
+  Form form = Form::unclear;
+  std::vector<Id> answered = {};  // of each response, whatever its type; none for other messages
+};
+ServerPeek peek_server(std::string_view frame);
 
 }  // namespace aegis::mcp

@@ -34,10 +34,11 @@ inline constexpr std::size_t kDigestPiece = std::size_t{32} << 10;
 /// Calls that may wait for an answer at once: no more than a verifier can follow, whose memory is
 /// bounded (audit/pairing.h), even with tool names of 1 KiB.
 inline constexpr std::size_t kMaxInFlight = 4096;
-/// Requests for lists of tools and for capabilities that may wait for an answer at once, under a
-/// broker; and the bytes of their ids.
-inline constexpr std::size_t kMaxAwaitedLists = 256;
-inline constexpr std::size_t kMaxAwaitedBytes = std::size_t{64} << 10;
+/// Requests of the client's that a server has not answered, as far as they are remembered under a
+/// broker: of more, or of more bytes of ids, the oldest are forgotten, and their answers are not
+/// relayed.
+inline constexpr std::size_t kMaxAsked = 2 * kMaxInFlight;
+inline constexpr std::size_t kMaxAskedBytes = std::size_t{1} << 20;
 /// How often a client that asked for it is told that an operation of the broker's is under way.
 inline constexpr std::chrono::seconds kProgressPeriod{1};
 /// How long a session's end waits for the ends of the broker's runs, which are killed: some

@@ -68,7 +68,11 @@ void Session::use_policy(policy::Policy policy) {
 Fate Session::client_frame(std::string_view frame, Moment now) {
   const mcp::Reading reading = client_reader_.read_client(frame);
   const Frame judged{mcp::frame_content(frame), reading, now};
-  if (!reading.defect) return judge_frame(judged);
+  if (!reading.defect) {
+    const Fate fate = judge_frame(judged);
+    if (broker_ && fate != Fate::drop) note_asked(judged);
+    return fate;
+  }
   return policy_ || broker_ ? refuse_unreadable(judged) : relay_unread(judged);
 }
 
@@ -301,6 +305,7 @@ void Session::unrecorded(Moment now) {
         mcp::RefusalCode::record_unavailable, "record unavailable", record_unavailable_message()};
     const mcp::Id id{each.id_type, each.id_lexeme};
     if (!each.is_in_batch && id.is_answerable()) reply(id, judgement);
+    if (broker_ && !each.for_broker) broker_->lists.forget(id);
     end_refused(std::move(each.call), std::move(judgement), now);
   }
   awaiting_.clear();

@@ -108,9 +108,9 @@ class Session {
     std::optional<audit::FrameDigest> digest = {};  // when its owner has taken it already
   };
   ServerFrame server_frame(const FromServer& from, JudgeJson judge, Moment now);
-  /// Whether a server's frame may be on its way before server_frame has seen it: not while it may
-  /// be one that is amended.
-  [[nodiscard]] bool may_forward_first() const { return !broker_ || broker_->lists.empty(); }
+  /// Whether a server's frame may be on its way before server_frame has seen it: with a broker it
+  /// may be one that is amended, or that must not be relayed.
+  [[nodiscard]] bool may_forward_first() const { return !broker_; }
   /// So many bytes have been written to the client in all: outcomes of what was answered with them,
   /// and of what was refused, go to the chain.
   void delivered(std::uint64_t written_total, Moment now);
@@ -199,6 +199,7 @@ class Session {
     std::vector<std::string> hidden;    // names of tools of the server's that were taken out
     std::vector<std::string> unsaid;    // those of them that no outcome has told of
     std::optional<Ending> ending = {};  // why aegis cancels
+    bool is_unasked_said = false;
   };
   struct Frame {  // of the client, being judged
     std::string_view content;
@@ -227,13 +228,13 @@ class Session {
   [[nodiscard]] bool concerns_broker(const mcp::Message& message) const;
   std::optional<Fate> judge_for_broker(const Frame& frame);
   Fate refuse_broker_batch(const Frame& frame);
-  Fate expect_list(const mcp::Request& request, ToolLists::Wanted wanted);
+  void note_asked(const Frame& frame);
   Fate judge_operation(const Frame& frame, mcp::Operation operation);
   void begin_operation(Awaiting awaiting);
   void end_operation(BrokerCall call, Broker::Done done, std::uint64_t queued_total);
   void close_operations(Ending ending, Moment now);
   void note_hidden(CallInFlight& call);
-  void relay_amended(const FromServer& from, const mcp::Reading& reading, ServerFrame& seen);
+  void relay_amended(const FromServer& from, ServerFrame& seen);
   void append_done(const Ended& ended, audit::Outcome& line, Moment now);
 
   void end_refused(CallInFlight call, Judgement judgement, Moment now);

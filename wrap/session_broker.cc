@@ -17,8 +17,9 @@ namespace {
 
 constexpr std::string_view kBatchOfBroker = "batch holds a broker call";
 
-std::string_view cancelled_words(const std::optional<Ending>& ending) {
-  if (!ending) return "cancelled by the client";
+/// Of one that aegis has ended with the session; nothing: it was ended by neither aegis nor client.
+std::string_view ended_words(const std::optional<Ending>& ending) {
+  if (!ending) return "its own process was ended from outside";
   switch (*ending) {
     case Ending::client_closed:
     case Ending::grace_ran_out:
@@ -99,12 +100,20 @@ std::string Session::listed_tools() const {
 
 bool Session::concerns_broker(const mcp::Message& message) const {
   if (const auto* request = std::get_if<mcp::Request>(&message)) {
-    return ToolLists::wanted_by(request->method) ||
+    return ToolLists::wanted_by(request->method) != ToolLists::Wanted::other ||
            (request->method == mcp::kToolsCall && find_offered(request->tool) != nullptr);
   }
   const auto* notification = std::get_if<mcp::Notification>(&message);
   return notification != nullptr && notification->method == mcp::kToolsCall &&
          find_offered(notification->tool) != nullptr;
+}
+
+/// The server is about to see the frame: from now on it may answer what it holds.
+void Session::note_asked(const Frame& frame) {
+  for (const mcp::Message& message : frame.reading.messages) {
+    if (const auto* request = std::get_if<mcp::Request>(&message))
+      broker_->lists.expect(request->id, ToolLists::wanted_by(request->method));
+  }
 }
 
 /// Nothing for a frame that is the server's business alone. It has no defect.
@@ -115,10 +124,7 @@ std::optional<Fate> Session::judge_for_broker(const Frame& frame) {
   if (!concerns) return std::nullopt;
   if (frame.reading.is_batch) return refuse_broker_batch(frame);
   const auto* request = std::get_if<mcp::Request>(&messages.front());
-  if (request != nullptr) {
-    if (const auto wanted = ToolLists::wanted_by(request->method))
-      return expect_list(*request, *wanted);
-  }
+  if (request != nullptr && request->method != mcp::kToolsCall) return std::nullopt;
   const auto tool =
       request != nullptr ? request->tool : std::get<mcp::Notification>(messages.front()).tool;
   return judge_operation(frame, find_offered(tool)->operation);
@@ -131,14 +137,6 @@ Fate Session::refuse_broker_batch(const Frame& frame) {
   judgement.is_by_broker = true;
   judgements_.assign(frame.reading.messages.size(), judgement);
   return refuse_frame(frame);
-}
-
-Fate Session::expect_list(const mcp::Request& request, ToolLists::Wanted wanted) {
-  if (broker_->lists.expect(request.id, wanted)) return Fate::pass;
-  replies_ += mcp::encode_refusal(
-      {request.id, mcp::RefusalCode::record_unavailable, too_many_calls_message(kMaxAwaitedLists)},
-      mcp::RefuseAs::error);
-  return Fate::drop;
 }
 
 /// The rules first, then whether it is a request at all. Whether it may be done is the broker's to
@@ -222,10 +220,12 @@ void Session::broker_done(Broker::Done done, std::uint64_t queued_total) {
 }
 
 /// Nobody is answered who has cancelled (MCP, "Cancellation"), or whose call aegis has cancelled
-/// because the session ends.
+/// because the session ends. Whoever waits for one that something else has ended is.
 void Session::end_operation(BrokerCall call, Broker::Done done, std::uint64_t queued_total) {
-  const bool is_answered =
-      !call.call.is_cancelled && !was_cancelled(done.answer) && !is_client_gone_;
+  const bool is_ended_here = call.call.is_cancelled || broker_->ending.has_value();
+  const bool is_unwanted = was_cancelled(done.answer) && is_ended_here;
+  const bool is_answered = !call.call.is_cancelled && !is_unwanted && !is_client_gone_;
+  if (is_ended_here) done.ended_why.clear();
   const mcp::Id id = call.id();
   Ended ended{std::move(call.call)};
   if (is_answered) {
@@ -252,9 +252,9 @@ void Session::close_operations(Ending ending, Moment now) {
 }
 
 void Session::append_done(const Ended& ended, audit::Outcome& line, Moment now) {
-  const bool is_by_client = ended.call.is_cancelled;
-  const BrokerOutcome outcome(*ended.done,
-                              cancelled_words(is_by_client ? std::nullopt : broker_->ending));
+  const std::string_view why =
+      ended.call.is_cancelled ? "cancelled by the client" : ended_words(broker_->ending);
+  const BrokerOutcome outcome(*ended.done, why);
   outcome.put_into(line);
   chain_.outcome(line, now.wall);
 }
@@ -267,19 +267,22 @@ void Session::report_progress(Moment now) {
   if (broker_) replies_ += broker_->calls.take_progress(now.mono_ns);
 }
 
-void Session::relay_amended(const FromServer& from,
-                            const mcp::Reading& reading,
-                            ServerFrame& seen) {
+void Session::relay_amended(const FromServer& from, ServerFrame& seen) {
   std::vector<std::string_view> hidden;
   for (const BrokerOffer::Tool& each : broker_->offer.tools)
     hidden.push_back(mcp::to_string(each.operation));
-  const std::string added = listed_tools();
-  seen.relayed = broker_->lists.relay(from.frame, reading, {hidden, added});
+  const std::string added = broker_->lists.awaits_tools() ? listed_tools() : std::string();
+  seen.relayed = broker_->lists.relay(from.frame, {hidden, added});
   seen.is_work = seen.relayed.how == Relayed::How::replaced;
   if (seen.relayed.is_unclear_list) {
     seen.notes.push_back(
         "the server's answer to tools/list was not relayed: it does not read the same for every "
         "parser, so the broker's tools cannot be put into it");
+  }
+  if (seen.relayed.is_unasked && !std::exchange(broker_->is_unasked_said, true)) {
+    seen.notes.push_back(
+        "an answer of the server's to what it was not asked goes to stderr, as all such will: it "
+        "could be taken for an answer of the broker's");
   }
   for (std::string& name : seen.relayed.hidden) {
     auto& known = broker_->hidden;

@@ -2,9 +2,7 @@
 // See tool_lists.h.
 #include "wrap/tool_lists.h"
 
-#include <algorithm>
 #include <utility>
-#include <variant>
 
 #include "mcp/peek.h"
 #include "mcp/refusal.h"
@@ -22,44 +20,60 @@ Relayed unclear(const mcp::Id& id) {
   return relayed;
 }
 
-/// A blank line is nobody's answer.
-bool is_certain(std::string_view frame, const mcp::Reading& reading) {
-  if (frame.find_first_not_of(" \t\r\n") == std::string_view::npos) return true;
-  return !reading.defect &&
-         std::none_of(
-             reading.messages.begin(), reading.messages.end(), [](const mcp::Message& each) {
-               return std::holds_alternative<mcp::Malformed>(each);
-             });
+Relayed unasked() {
+  Relayed relayed{Relayed::How::to_errors};
+  relayed.is_unasked = true;
+  return relayed;
 }
 
 }  // namespace
 
-std::optional<ToolLists::Wanted> ToolLists::wanted_by(std::string_view method) {
+ToolLists::Wanted ToolLists::wanted_by(std::string_view method) {
   if (method == mcp::kToolsList) return Wanted::tools;
-  if (method == mcp::kInitialize || method == mcp::kServerDiscover) return Wanted::capabilities;
-  return std::nullopt;
+  const bool tells = method == mcp::kInitialize || method == mcp::kServerDiscover;
+  return tells ? Wanted::capabilities : Wanted::other;
 }
 
-bool ToolLists::expect(const mcp::Id& id, Wanted wanted) {
+/// Clients whose ids are numbers take "1" for 1 (both SDKs of the protocol's do), so both are one.
+std::string ToolLists::key_of(const mcp::Id& id) {
   std::string key;
+  if (id.type == mcp::Id::Type::string) {
+    const std::string_view text = id.lexeme.substr(1, id.lexeme.size() - 2);
+    const bool is_number =
+        !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+    if (is_number) {
+      mcp::append_id_key({mcp::Id::Type::number, text}, key);
+      return key;
+    }
+  }
   mcp::append_id_key(id, key);
-  if (awaited_.size() >= kMaxAwaitedLists || key.size() > kMaxAwaitedBytes - key_bytes_)
-    return false;
+  return key;
+}
+
+void ToolLists::erase(Table::iterator entry) {
+  key_bytes_ -= entry->first.size();
+  if (entry->second.wanted == Wanted::tools) --tools_awaited_;
+  by_age_.erase(entry->second.order);
+  asked_.erase(entry);
+}
+
+void ToolLists::expect(const mcp::Id& id, Wanted wanted) {
+  std::string key = key_of(id);
+  if (key.size() > kMaxAskedBytes) return;
+  while (asked_.size() >= kMaxAsked || key.size() > kMaxAskedBytes - key_bytes_)
+    erase(by_age_.begin()->second);
   key_bytes_ += key.size();
   if (wanted == Wanted::tools) ++tools_awaited_;
-  awaited_.emplace(std::move(key), wanted);
-  return true;
+  const std::uint64_t order = next_order_++;
+  by_age_.emplace(order, asked_.emplace(std::move(key), Asked{wanted, order}));
 }
 
 std::optional<ToolLists::Wanted> ToolLists::take(const mcp::Id& id) {
-  std::string key;
-  mcp::append_id_key(id, key);
-  const auto found = awaited_.find(key);
-  if (found == awaited_.end()) return std::nullopt;
-  const Wanted wanted = found->second;
-  key_bytes_ -= key.size();
-  if (wanted == Wanted::tools) --tools_awaited_;
-  awaited_.erase(found);
+  const std::string key = key_of(id);
+  const auto found = asked_.lower_bound(key);  // of equal ones the oldest
+  if (found == asked_.end() || found->first != key) return std::nullopt;
+  const Wanted wanted = found->second.wanted;
+  erase(found);
   return wanted;
 }
 
@@ -88,27 +102,38 @@ Relayed ToolLists::amend(std::string_view frame,
   return unclear(id);
 }
 
-Relayed ToolLists::relay(std::string_view frame,
-                         const mcp::Reading& reading,
-                         const mcp::ToolsAmendment& amendment) {
-  if (tools_awaited_ > 0 && !is_certain(frame, reading)) return {Relayed::How::to_errors};
-  Relayed relayed;
-  for (const mcp::Message& message : reading.messages) {
-    const auto* response = std::get_if<mcp::Response>(&message);
-    if (response == nullptr || !response->id.is_answerable()) continue;
-    const auto wanted = take(response->id);
-    if (!wanted) continue;
-    if (*wanted == Wanted::tools && reading.is_batch) {
-      Relayed refused = unclear(response->id);
-      refused.frame.insert(0, relayed.frame);
-      relayed = std::move(refused);
-    } else if (*wanted == Wanted::tools) {
-      relayed = amend(frame, response->id, amendment);
-    } else if (auto amended = mcp::amend_capabilities(frame); amended && !reading.is_batch) {
-      relayed = {Relayed::How::replaced, std::move(amended->frame)};
-    }
+/// Lists are never asked for in a batch.
+Relayed ToolLists::relay_batch(const std::vector<mcp::Id>& answered) {
+  Relayed refused;
+  bool is_asked = true;
+  for (const mcp::Id& id : answered) {
+    const auto wanted = take(id);
+    is_asked = is_asked && wanted && *wanted != Wanted::tools;
+    if (wanted == Wanted::tools) refused.frame += unclear(id).frame;
   }
-  return relayed;
+  if (is_asked) return {};
+  if (refused.frame.empty()) return unasked();
+  refused.how = Relayed::How::replaced;
+  refused.is_unclear_list = true;
+  return refused;
+}
+
+Relayed ToolLists::relay(std::string_view frame, const mcp::ToolsAmendment& amendment) {
+  // A blank line is nobody's answer.
+  if (frame.find_first_not_of(" \t\r\n") == std::string_view::npos) return {};
+  const mcp::ServerPeek peek = mcp::peek_server(frame);
+  if (peek.form == mcp::ServerPeek::Form::unclear) return {Relayed::How::to_errors};
+  if (peek.form == mcp::ServerPeek::Form::batch) return relay_batch(peek.answered);
+  if (peek.answered.empty()) return {};
+  const mcp::Id& id = peek.answered.front();
+  const auto wanted = take(id);
+  if (!wanted) return unasked();
+  if (*wanted == Wanted::tools) return amend(frame, id, amendment);
+  if (*wanted == Wanted::capabilities) {
+    if (auto amended = mcp::amend_capabilities(frame))
+      return {Relayed::How::replaced, std::move(amended->frame)};
+  }
+  return {};
 }
 
 }  // namespace aegis::wrap

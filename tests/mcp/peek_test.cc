@@ -9,6 +9,8 @@
 using aegis::mcp::AnswerKind;
 using aegis::mcp::peek_answer;
 using aegis::mcp::peek_call;
+using aegis::mcp::peek_server;
+using Form = aegis::mcp::ServerPeek::Form;
 
 namespace {
 
@@ -68,5 +70,45 @@ TEST_CASE("an answer is a result, an error that knows no method, another error, 
     CAPTURE(row.frame);
     CHECK(peek_answer(row.frame) == row.kind);
     CHECK(peek_answer(std::string(row.frame) + "\n") == row.kind);
+  }
+}
+
+TEST_CASE("a server's frame is clear when every reader must take it for the same message") {
+  struct Row {
+    const char* frame;
+    Form form;
+    std::size_t answered;
+  };
+  constexpr Row kRows[] = {
+      {R"({"jsonrpc":"2.0","id":1,"result":{"ID":5,"id":6,"id":7}})", Form::message, 1},
+      {R"({"jsonrpc":"2.0","id":null,"error":{}})", Form::message, 1},
+      {R"({"jsonrpc":"2.0","error":{}})", Form::message, 1},
+      {R"({"jsonrpc":"2.0","id":1,"method":"ping","params":{"result":1}})", Form::message, 0},
+      {R"({"jsonrpc":"2.0","method":"x"})", Form::message, 0},
+      {R"([{"id":1,"result":{}},{"method":"x"},{"id":2,"error":{}}])", Form::batch, 2},
+      {R"({"id":1,"id":2,"result":{}})", Form::unclear, 0},
+      {R"({"id":1,"ID":2,"result":{}})", Form::unclear, 0},
+      {R"({"id":1,"\u0049d":2,"result":{}})", Form::unclear, 0},
+      {R"({"id":1,"id\u0000":2,"result":{}})", Form::unclear, 0},
+      {R"({"id":1,"Result":{}})", Form::unclear, 0},
+      {"{\"id\":1,\"re\u017fult\":{},\"result\":{}}", Form::unclear, 0},
+      {R"({"id":1,"method":"x","result":{}})", Form::unclear, 0},
+      {R"({"id":1,"error":{},"result":{}})", Form::unclear, 0},
+      {R"({"id":1,"method":5})", Form::unclear, 0},
+      {R"({"level":"info"})", Form::unclear, 0},
+      {R"([{"id":1,"result":{}},[]])", Form::unclear, 0},
+      {R"({"id":1,"result":NaN})", Form::unclear, 0},
+      {"{\"method\":\"x\",\"params\":\r{\"id\":1}}", Form::unclear, 0},
+      {"a banner", Form::unclear, 0},
+      {"5", Form::unclear, 0},
+      {"", Form::unclear, 0},
+  };
+  for (const Row& row : kRows) {
+    CAPTURE(row.frame);
+    for (const char* end : {"", "\n", "\r\n"}) {
+      const std::string frame = std::string(row.frame) + end;
+      CHECK(peek_server(frame).form == row.form);
+      CHECK(peek_server(frame).answered.size() == row.answered);
+    }
   }
 }

@@ -91,7 +91,7 @@ class Beside(brokered.BrokerCase):
         odd = b'{ "id":1e0 ,"jsonrpc":"2.0","method":"resources/list" }\r\n'
         back = b'{"result" :{"x":1.0,"tools":[{"name":"run_command"}]},"id":1,"jsonrpc":"2.0"}\r\n'
         self.assertEqual(self.relayed(wrap, server, odd, back), back)
-        for line in (b"a banner\n", b"\n", b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'):
+        for line in (b"\n", b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'):
             server.send(line)
             self.assertEqual(wrap.recv(), line)
         has_tools = answer(2, capabilities={"tools": {"listChanged": True}})
@@ -112,6 +112,24 @@ class Beside(brokered.BrokerCase):
         self.finish(wrap, server)
         self.assertIn(b'"x":NaN', wrap.stderr())
         self.assertIn(b"tools/list was not relayed", wrap.stderr())
+
+    def test_the_server_cannot_answer_in_the_brokers_stead(self):
+        wrap, server = self.begin()
+        wrap.send(call(1, "run_python", code="import time; time.sleep(1); print('true')"), request(2, "ping"))
+        self.assertEqual(server.recv(), request(2, "ping"))
+        forged = [answer(1, content="FORGED"), answer("1", content="FORGED"), b"[" + answer(1, x="FORGED").strip() + b"]\n",
+                  b'{"id":2,"ID":1,"jsonrpc":"2.0","result":"FORGED"}\n', b'{"id":1,"jsonrpc":"2.0","result":NaN,"x":"FORGED"}\n',
+                  b'{"id":1,"jsonrpc":"2.0","result":"FORGED","method":"x"}\n', answer(3, x="FORGED"), b"FORGED banner\n"]
+        server.send(*forged, answer(2))
+        self.assertEqual(wrap.recv(), answer(2))
+        got = wrap.recv_json()
+        self.assertEqual(got["id"], 1)
+        self.assertNotIn("FORGED", json.dumps(got))
+        server.send(forged[0], frame({"jsonrpc": "2.0", "method": "notifications/message"}))
+        self.assertIn(b"notifications/message", wrap.recv())
+        self.finish(wrap, server)
+        self.assertEqual(wrap.stderr().count(b"FORGED"), len(forged) + 1)
+        self.assertEqual(wrap.stderr().count(b"could be taken for an answer of the broker's"), 1)
 
     def test_a_batch_that_concerns_the_broker_is_refused_whole(self):
         wrap, server = self.begin()

@@ -308,6 +308,16 @@ TEST_CASE("a client that cancels a run gets no answer, and the server hears noth
   CHECK(bench.verdict() == "Verified (unpinned)");
 }
 
+TEST_CASE("who has not cancelled is answered even if something else has ended the run") {
+  BrokerBench bench;
+  const BrokerTask task = bench.begin_python("1");
+  const json reply = bench.done(task.ticket, ended(RunEnd::Status::cancelled));
+  CHECK(reply["id"] == 1);
+  CHECK(reply["result"]["isError"] == true);
+  const json outcome = bench.last_outcome();
+  CHECK(outcome["execution"]["reason"] == "its own process was ended from outside");
+}
+
 TEST_CASE("a call that is cancelled by the same read is not begun") {
   BrokerBench bench;
   bench.session.client_frame(
@@ -364,12 +374,10 @@ TEST_CASE("the server's list gets the tools, and its own of the same names are g
   BrokerBench bench;
   for (const char* id : {"1", "2"}) {
     CHECK(bench.client(request(id, "tools/list")));
-    CHECK_FALSE(bench.session.may_forward_first());
     const auto seen = bench.relay(list_of(id, R"({"name":"run_python","x":1},{"name":"own"})"));
     REQUIRE(seen.relayed.how == Relayed::How::replaced);
     CHECK(json::parse(seen.relayed.frame)["result"]["tools"].size() == 3);
     CHECK(seen.notes.size() == (std::string(id) == "1" ? 1 : 0));
-    CHECK(bench.session.may_forward_first());
   }
   bench.done(bench.begin_python("3").ticket, ended(RunEnd::Status::completed));
   bench.done(bench.begin_python("4").ticket, ended(RunEnd::Status::completed));
@@ -380,12 +388,29 @@ TEST_CASE("the server's list gets the tools, and its own of the same names are g
   CHECK_FALSE(outcomes.at(1).contains("refusals"));
 }
 
-TEST_CASE("answers that nobody waits for to be amended cross as they are") {
+TEST_CASE("the server cannot answer a call of the broker's in its stead") {
+  BrokerBench bench;
+  const BrokerTask task = bench.begin_python("7");
+  for (const std::string& frame : {answer("7"), answer(R"("7")"), "[" + answer("7") + "]"}) {
+    CAPTURE(frame);
+    CHECK(bench.relay(frame).relayed.how == Relayed::How::to_errors);
+  }
+  CHECK(bench.done(task.ticket, ended(RunEnd::Status::completed))["id"] == 7);
+  CHECK(bench.relay(answer("7")).relayed.how == Relayed::How::to_errors);
+  CHECK(bench.client(request("7", "ping")));
+  CHECK(bench.relay(answer("7")).relayed.how == Relayed::How::as_it_is);
+}
+
+TEST_CASE("what the server was not asked it cannot answer; it is said once") {
   BrokerBench bench;
   CHECK(bench.client(request("1", "tools/list")));
-  CHECK(bench.relay(list_of("2", "")).relayed.how == Relayed::How::as_it_is);
+  const auto seen = bench.relay(list_of("2", ""));
+  CHECK(seen.relayed.how == Relayed::How::to_errors);
+  CHECK(seen.notes.size() == 1);
   CHECK(bench.relay(R"({"jsonrpc":"2.0","method":"notifications/message"})").relayed.how ==
         Relayed::How::as_it_is);
   CHECK(bench.relay(list_of("1", "")).relayed.how == Relayed::How::replaced);
-  CHECK(bench.relay(list_of("1", "")).relayed.how == Relayed::How::as_it_is);
+  const auto again = bench.relay(list_of("1", ""));
+  CHECK(again.relayed.how == Relayed::How::to_errors);
+  CHECK(again.notes.empty());
 }

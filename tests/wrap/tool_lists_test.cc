@@ -23,13 +23,12 @@ constexpr std::array<std::string_view, 1> kHidden{"run_python"};
 struct Bench {
   Relayed relay(std::string frame) {
     frame += '\n';
-    return lists.relay(frame, reader.read_server(frame), {kHidden, R"({"name":"run_python"})"});
+    return lists.relay(frame, {kHidden, R"({"name":"run_python"})"});
   }
-  bool expect(std::string_view id, Wanted wanted = Wanted::tools) {
-    return lists.expect({Id::Type::number, id}, wanted);
+  void expect(std::string_view id, Wanted wanted = Wanted::tools) {
+    lists.expect({id.front() == '"' ? Id::Type::string : Id::Type::number, id}, wanted);
   }
   ToolLists lists;
-  aegis::mcp::MessageReader reader;
 };
 
 std::string result(std::string_view id, std::string_view value) {
@@ -42,13 +41,13 @@ TEST_CASE("the requests whose answers are amended are these") {
   CHECK(ToolLists::wanted_by("tools/list") == Wanted::tools);
   CHECK(ToolLists::wanted_by("initialize") == Wanted::capabilities);
   CHECK(ToolLists::wanted_by("server/discover") == Wanted::capabilities);
-  CHECK_FALSE(ToolLists::wanted_by("tools/call"));
-  CHECK_FALSE(ToolLists::wanted_by("resources/list"));
+  CHECK(ToolLists::wanted_by("tools/call") == Wanted::other);
+  CHECK(ToolLists::wanted_by("resources/list") == Wanted::other);
 }
 
 TEST_CASE("a server that knows no tools/list has the broker's tools") {
   Bench bench;
-  REQUIRE(bench.expect("1"));
+  bench.expect("1");
   const Relayed relayed = bench.relay(
       R"({"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}})");
   REQUIRE(relayed.how == Relayed::How::replaced);
@@ -59,10 +58,9 @@ TEST_CASE("a server that knows no tools/list has the broker's tools") {
 
 TEST_CASE("another error crosses as it is") {
   Bench bench;
-  REQUIRE(bench.expect("1"));
+  bench.expect("1");
   CHECK(bench.relay(R"({"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"cursor"}})").how ==
         Relayed::How::as_it_is);
-  CHECK(bench.lists.empty());
 }
 
 TEST_CASE("a list that cannot be amended is not relayed") {
@@ -70,62 +68,86 @@ TEST_CASE("a list that cannot be amended is not relayed") {
        {result("1", R"({"tools":{}})"),
         result("1", "[]"),
         result("1", R"({"tools":[{"name":"a","name":"run_python"}]})"),
-        std::string(R"({"id":1,"result":{"tools":[]},"error":{"code":1}})"),
         "[" + result("1", R"({"tools":[{"name":"run_python"}]})") + "]"}) {
     CAPTURE(frame);
     Bench bench;
-    REQUIRE(bench.expect("1"));
+    bench.expect("1");
     const Relayed relayed = bench.relay(frame);
     REQUIRE(relayed.how == Relayed::How::replaced);
     CHECK(relayed.is_unclear_list);
     const json answer = json::parse(relayed.frame);
     CHECK(answer["id"] == 1);
     CHECK(answer["error"]["code"] == -32042);
-    CHECK(bench.lists.empty());
   }
 }
 
-TEST_CASE("while a list is awaited, what some reader may take for it goes to stderr") {
+TEST_CASE("what some reader may take for another message goes to stderr") {
   Bench bench;
+  bench.expect("1");
   for (const char* line : {R"({"jsonrpc":"2.0","id":1,"result":{"tools":[],"x":NaN}})",
-                           "hello",
-                           R"({"ID":1,"RESULT":{}})"}) {
-    CAPTURE(line);
-    CHECK(bench.relay(line).how == Relayed::How::as_it_is);
-  }
-  REQUIRE(bench.expect("1"));
-  CHECK(bench.relay("").how == Relayed::How::as_it_is);
-  for (const char* line : {R"({"jsonrpc":"2.0","id":1,"result":{"tools":[],"x":NaN}})",
-                           "hello",
-                           R"({"ID":1,"RESULT":{}})"}) {
+                           R"({"id":7,"ID":1,"result":{"tools":[]}})",
+                           R"({"id":1,"result":{"tools":[]},"method":"x"})",
+                           "hello"}) {
     CAPTURE(line);
     CHECK(bench.relay(line).how == Relayed::How::to_errors);
   }
-  CHECK_FALSE(bench.lists.empty());
+  CHECK(bench.relay("").how == Relayed::How::as_it_is);
+  CHECK(bench.relay(R"({"jsonrpc":"2.0","id":1,"method":"ping"})").how == Relayed::How::as_it_is);
+  CHECK(bench.lists.awaits_tools());
+}
+
+TEST_CASE("only answers to what was asked are relayed, and once") {
+  Bench bench;
+  for (const char* id : {"1", R"("1")", "1.0", "null", "true", R"("x")"}) {
+    CAPTURE(id);
+    const Relayed relayed = bench.relay(result(id, "{}"));
+    CHECK(relayed.how == Relayed::How::to_errors);
+    CHECK(relayed.is_unasked);
+  }
+  CHECK(bench.relay(R"({"jsonrpc":"2.0","error":{}})").is_unasked);
+  bench.expect("1", Wanted::other);
+  CHECK(bench.relay("[" + result("1", "{}") + "," + result("2", "{}") + "]").is_unasked);
+  bench.expect("1", Wanted::other);
+  bench.expect(R"("x")", Wanted::other);
+  CHECK(bench.relay("[" + result("1", "{}") + "," + result(R"("x")", "{}") + "]").how ==
+        Relayed::How::as_it_is);
+  bench.expect("1", Wanted::other);
+  CHECK(bench.relay(result("1", "{}")).how == Relayed::How::as_it_is);
+  CHECK(bench.relay(result("1", "{}")).is_unasked);
+  bench.expect("1", Wanted::other);
+  bench.lists.forget({Id::Type::number, "1"});
+  CHECK(bench.relay(result("1", "{}")).is_unasked);
+}
+
+TEST_CASE("an answer whose id is the number in quotes is amended like any") {
+  Bench bench;
+  bench.expect("1000");
+  const Relayed relayed =
+      bench.relay(result(R"("1000")", R"({"tools":[{"name":"run_python","x":1}]})"));
+  REQUIRE(relayed.how == Relayed::How::replaced);
+  CHECK(relayed.hidden == std::vector<std::string>{"run_python"});
 }
 
 TEST_CASE("capabilities gain tools, and are otherwise left alone") {
   Bench bench;
-  REQUIRE(bench.expect("1", Wanted::capabilities));
+  bench.expect("1", Wanted::capabilities);
   const Relayed relayed = bench.relay(result("1", R"({"capabilities":{"logging":{}}})"));
   REQUIRE(relayed.how == Relayed::How::replaced);
   CHECK(json::parse(relayed.frame)["result"]["capabilities"].contains("tools"));
-  REQUIRE(bench.expect("1", Wanted::capabilities));
+  bench.expect("1", Wanted::capabilities);
   CHECK(bench.relay(result("1", R"({"capabilities":{"tools":{"listChanged":true}}})")).how ==
         Relayed::How::as_it_is);
-  REQUIRE(bench.expect("1", Wanted::capabilities));
-  CHECK(bench.relay("a banner").how == Relayed::How::as_it_is);
+  bench.expect("1", Wanted::capabilities);
   CHECK(bench.relay(result("1", "[]")).how == Relayed::How::as_it_is);
-  CHECK(bench.lists.empty());
 }
 
-TEST_CASE("no more is remembered than there is room for") {
+TEST_CASE("of more than there is room for the oldest is forgotten, and not relayed") {
   Bench bench;
-  const std::string huge(aegis::wrap::kMaxAwaitedBytes, '7');
-  CHECK_FALSE(bench.expect(huge));
-  for (std::size_t i = 0; i < aegis::wrap::kMaxAwaitedLists; ++i)
-    REQUIRE(bench.expect(std::to_string(i)));
-  CHECK_FALSE(bench.expect("1000"));
-  bench.relay(result("5", R"({"tools":[]})"));
-  CHECK(bench.expect("1000"));
+  for (std::size_t i = 0; i <= aegis::wrap::kMaxAsked; ++i)
+    bench.expect(std::to_string(i), Wanted::other);
+  CHECK(bench.relay(result("0", "{}")).is_unasked);
+  CHECK(bench.relay(result("1", "{}")).how == Relayed::How::as_it_is);
+  bench.expect("\"" + std::string(aegis::wrap::kMaxAskedBytes - 3, 'x') + "\"", Wanted::other);
+  CHECK(bench.relay(result("2", "{}")).is_unasked);
+  CHECK(bench.relay(result(std::to_string(aegis::wrap::kMaxAsked), "{}")).is_unasked);
 }
