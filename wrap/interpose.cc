@@ -226,7 +226,11 @@ int run_session(Wrapped wrapped, OpenedKey key, AuditFile& record) {
   say(options, what_is_on);
   const LoopParts parts{session, record, wrapped.server};
   if (wrapped.confinement) return relay_confined(*wrapped.confinement, wrapped, parts);
-  return Loop(parts, std::move(wrapped.loop)).run();
+  Loop loop(parts, std::move(wrapped.loop));
+  const int exit_code = loop.run();
+  // Another server's exit code is the answer; of our own it would say that all went well.
+  const bool is_ours = options.command.empty();
+  return is_ours && exit_code == 0 && loop.has_client_failed() ? kAegisFailed : exit_code;
 }
 
 Result<Server> prepare_server(const InterposeOptions& options,

@@ -62,6 +62,8 @@ class Loop {
   int run();
   /// After run(): how the server ended by itself, when it did and could tell.
   [[nodiscard]] std::optional<int> wait_status() const;
+  /// After run(): the client could not be read or written, or sent a frame over max_frame.
+  [[nodiscard]] bool has_client_failed() const { return has_client_failed_; }
 
  private:
   enum class Phase : std::uint8_t {
@@ -149,6 +151,7 @@ class Loop {
   bool is_output_drained_ = false;  // nothing was left in the server's pipe when last read
   bool is_abandoned_ = false;       // some descendant outlived SIGKILL, or the keeper was killed
   bool is_open_synced_ = false;
+  bool has_client_failed_ = false;
   bool is_record_failing_ = false;
 };
 

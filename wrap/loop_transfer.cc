@@ -31,6 +31,7 @@ void Loop::read_client() {
       return;
     case Transfer::Kind::failed:
       say(std::string("reading from the client: ") + std::strerror(got.code));
+      has_client_failed_ = true;
       [[fallthrough]];
     case Transfer::Kind::closed:
       if (const auto frame = to_server_.last_frame()) {
@@ -50,7 +51,8 @@ void Loop::judge_client_frames() {
   settle_client_frames();
   if (!to_server_.is_oversize()) return;
   say("reading from the client: a frame is longer than " + std::to_string(options_.max_frame) +
-      " bytes, so nothing more is relayed to the server; --max-frame raises the limit");
+      " bytes, so nothing more is taken from it; --max-frame raises the limit");
+  has_client_failed_ = true;
   client_closed(Ending::client_oversize);
 }
 
@@ -163,6 +165,7 @@ void Loop::write_client() {
         return;
       case Transfer::Kind::failed:
         say(std::string("writing to the client: ") + std::strerror(put.code));
+        has_client_failed_ = true;
         [[fallthrough]];
       case Transfer::Kind::closed:
         client_gone();

@@ -12,6 +12,7 @@ import brokered
 import harness
 import record
 from harness import call, frame, request
+from processes import read_text
 
 
 def code_of(result):
@@ -20,6 +21,30 @@ def code_of(result):
 
 def cancel(id):
     return frame({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})
+
+
+def holds(pid, secret):
+    """Whether the bytes are anywhere in a process's memory that can be read."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as maps, open(f"/proc/{pid}/mem", "rb") as memory:
+        for line in maps:
+            begin, end = (int(part, 16) for part in line.split()[0].split("-"))
+            try:
+                memory.seek(begin)
+                if secret in memory.read(end - begin):
+                    return True
+            except (OSError, ValueError, OverflowError):
+                continue  # a guard page, [vvar]
+    return False
+
+
+def descriptors(pid):
+    found = set()
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            found.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
+        except FileNotFoundError:
+            continue
+    return found
 
 
 class Mcp(brokered.BrokerCase):
@@ -133,7 +158,8 @@ class Runs(brokered.BrokerCase):
         self.need_sandbox()
 
     def sleeping(self, wrap, id, seconds=60, **params):
-        """Starts a run and comes back when it runs."""
+        """Starts a run and comes back when it runs. Gives the processes that were there before."""
+        self.assertEqual(self.ask(wrap, request("ready", "ping"))["id"], "ready")
         before = brokered.children_of(wrap.pid)
         wrap.send(request(id, "tools/call", name="run_python",
                           arguments={"code": f"import time; time.sleep({seconds}); print('woke')"}, **params))
@@ -215,6 +241,21 @@ class Runs(brokered.BrokerCase):
         self.assertEqual(again.end(), 0, again.stderr())
         self.assertGone(children)
 
+    @harness.needs_root
+    def test_what_a_run_is_forked_from_leaves_it_neither_key_nor_descriptor(self):
+        wrap = self.mcp()
+        self.sleeping(wrap, 1)
+        with open(os.path.join(self.home, ".config/aegis/signing.key"), encoding="ascii") as file:
+            seed = bytes.fromhex(file.read().strip())
+        self.assertTrue(holds(wrap.pid, seed), "aegis itself must have it, or this test sees nothing")
+        ours = {os.readlink(f"/proc/{wrap.pid}/fd/{fd}") for fd in (0, 1, 2)} | {self.audit}
+        for pid in brokered.children_of(wrap.pid):
+            with self.subTest(read_text(f"/proc/{pid}/cmdline")):
+                self.assertFalse(holds(pid, seed))
+                self.assertEqual(descriptors(pid) & ours, set())
+        wrap.send(cancel(1))
+        self.assertEqual(wrap.end(), 0)
+
     def assertGone(self, pids):
         deadline = time.monotonic() + 20
         while (left := [pid for pid in pids if os.path.exists(f"/proc/{pid}")]) and time.monotonic() < deadline:
@@ -272,6 +313,16 @@ class Start(brokered.BrokerCase):
         self.workspace = self.dir
         inside = self.broker_policy(execution_rules={"allowed_paths": ["."]})
         self.fails(self.mcp(policy=inside, audit=None, env=self.env(HOME="/nonexistent-home")), "policy")
+
+    def test_a_client_that_cannot_be_written_or_read_is_a_failure(self):
+        ping = request(1, "ping")
+        with open("/dev/full", "wb") as full, open(self.write("ping", ping), "rb") as given:
+            wrap = self.mcp(stdout=full, stdin=given)
+            self.assertEqual(wrap.wait(), 125, wrap.stderr())
+        wrap = self.mcp("--max-frame", "10")
+        wrap.send(ping)
+        self.assertEqual(wrap.end(), 125)
+        self.assertIn(b"--max-frame", wrap.stderr())
 
     def test_mistakes_are_said_before_anything_starts(self):
         for argv, words in ((["mcp"], "--policy"), (["mcp", "--policy", self.path("none")], "none"),
