@@ -84,7 +84,10 @@ class Planner {
     for (const std::string& path : outermost(order_.writable)) {
       if (const auto fault = bind(path)) return *fault;
     }
-    if (auto error = hide_in_binds()) return *std::move(error);
+    if (auto failed = hide_in_binds()) {
+      if (const PathFault* fault = std::get_if<PathFault>(&*failed)) return *fault;
+      return std::get<Error>(*std::move(failed));
+    }
     if (auto copied = copy(); !copied) return std::move(copied).error();
     add_paths();
     fill();
@@ -118,7 +121,7 @@ class Planner {
   }
 
   /// The real folder holds what the copy leaves out.
-  std::optional<Error> hide_in_binds() {
+  std::optional<std::variant<PathFault, Error>> hide_in_binds() {
     std::set<std::string> hidden;
     const Workspace::IsHidden note = [&](std::string_view path) {
       if (!order_.is_left_out || !order_.is_left_out(path)) return false;
@@ -131,8 +134,8 @@ class Planner {
           written_[i],
           {kMaxWritableDepth, kMaxWritableEntries, Workspace::ListOptions::Dotted::shown},
           note);
-      const auto* list = std::get_if<FolderList>(&listed);
-      if (list == nullptr || list->is_cut) {
+      if (const PathFault* fault = std::get_if<PathFault>(&listed)) return *fault;
+      if (std::get<FolderList>(listed).is_cut) {
         return refusal("look for what is to be hidden",
                        place_of(written_[i]),
                        "it holds too much, or what cannot be read; name a folder in it");

@@ -69,13 +69,7 @@ SandboxEnd unbuilt(std::string why) {
 
 /// What is missing here for the sandbox, and what to do about it.
 std::string remedies() {
-  const Support support = probe_support();
-  std::string text;
-  for (const Layer* layer : support.missing_for(Tier::full)) {
-    text.append("; ").append(layer->name).append(": ").append(layer->detail);
-    if (!layer->remedy.empty()) text.append(" (").append(layer->remedy).append(")");
-  }
-  return text;
+  return probe_support().remedies_for(Tier::full);
 }
 
 bool make_pipe(Fd& read_end, Fd& write_end) noexcept {
@@ -116,9 +110,8 @@ SandboxEnd changed_meanwhile() {
 }
 
 /// The kernel's words for a place that is another's by now.
-bool is_exchanged(const SetUp& failed) noexcept {
-  return failed.stage == Stage::bind && (failed.code == ESTALE || failed.code == ENOENT ||
-                                         failed.code == ELOOP || failed.code == ENOTDIR);
+bool is_exchanged(int code) noexcept {
+  return code == ESTALE || code == ENOENT || code == ELOOP || code == ENOTDIR;
 }
 
 /// The same of what was asked before the program's process was there.
@@ -177,6 +170,7 @@ class Runner {
 
   SandboxEnd run_planned(SandboxPlan plan) {
     auto guards = SandboxGuards::plan(order_.home, plan.spec);
+    if (!guards && is_exchanged(guards.error().code)) return changed_meanwhile();
     if (!guards) return unbuilt(describe(guards.error()));
     if (const auto watched = guards->watch(order_.quarantine); !watched)
       return unbuilt(describe(watched.error()));
@@ -202,7 +196,8 @@ class Runner {
     std::optional<Child> child = Child::start(
         prepared, {theirs->input.get(), theirs->output.get(), theirs->errors.get()}, failed);
     theirs.reset();
-    if (!child && is_exchanged(failed)) return changed_meanwhile();
+    if (!child && failed.stage == Stage::bind && is_exchanged(failed.code))
+      return changed_meanwhile();
     if (!child) return unbuilt(describe_failure(failed, prepared.spec()) + remedies());
     SandboxEnd end = watch_run(
         *child, {std::move(ours), order_.input, order_.bounds, ends_.control.get(), guards});

@@ -306,6 +306,15 @@ std::vector<const Layer*> Support::missing_for(Tier tier) const {
   return causes.empty() ? all : causes;
 }
 
+std::string Support::remedies_for(Tier tier) const {
+  std::string text;
+  for (const Layer* layer : missing_for(tier)) {
+    text.append("; ").append(layer->name).append(": ").append(layer->detail);
+    if (!layer->remedy.empty()) text.append(" (").append(layer->remedy).append(")");
+  }
+  return text;
+}
+
 Support judge(const Probed& probed) {
   Support support;
   support.landlock_abi = probed.landlock_abi;

@@ -29,6 +29,8 @@ struct Support {
   /// The layers that `tier` needs and that are missing, but for those that only fail because
   /// another one, which is among these, does.
   [[nodiscard]] std::vector<const Layer*> missing_for(Tier tier) const;
+  /// The same behind the message of a failure: "; <name>: <why> (<remedy>)" for each.
+  [[nodiscard]] std::string remedies_for(Tier tier) const;
 };
 
 /// Takes some milliseconds. The caller has one thread.

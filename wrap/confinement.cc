@@ -51,11 +51,7 @@ std::string join(const std::vector<std::string>& words, std::string_view separat
 /// What is missing for the tier, and what to do about each.
 std::string remedies(Tier tier) {
   const confine::Support support = confine::probe_support();
-  std::string text;
-  for (const confine::Layer* layer : support.missing_for(tier)) {
-    text.append("; ").append(layer->name).append(": ").append(layer->detail);
-    if (!layer->remedy.empty()) text.append(" (").append(layer->remedy).append(")");
-  }
+  std::string text = support.remedies_for(tier);
   if (text.empty()) return text;
   if (tier == Tier::full && support.strongest)
     text += "; --tier landlock is weaker and can be had here";
