@@ -67,6 +67,14 @@ std::string BrokerCalls::take_progress(std::uint64_t now_ns) {
   return frames;
 }
 
+void BrokerCalls::note_refusal(std::string_view sentence) {
+  for (auto& [ticket, entry] : calls_) {
+    std::vector<std::string>& refusals = entry.call.call.refusals;
+    if (std::find(refusals.begin(), refusals.end(), sentence) == refusals.end())
+      refusals.emplace_back(sentence);
+  }
+}
+
 std::vector<BrokerCall> BrokerCalls::take_all() {
   std::vector<BrokerCall> taken;
   for (auto& [ticket, entry] : calls_)

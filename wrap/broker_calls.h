@@ -41,6 +41,8 @@ class BrokerCalls {
   [[nodiscard]] std::optional<std::uint64_t> next_progress_ns() const;
   /// The notifications that are due; each is due once.
   std::string take_progress(std::uint64_t now_ns);
+  /// Adds to the refusals of every call, once each.
+  void note_refusal(std::string_view sentence);
   /// Takes out every call, in the order of their intents.
   std::vector<BrokerCall> take_all();
 

@@ -15,6 +15,9 @@
 namespace aegis::wrap {
 namespace {
 
+/// On the record of the broker's calls that it may have been meant for; there is room for it.
+constexpr std::string_view kUnaskedAnswer =
+    "an answer of the server's to what it was not asked, not relayed";
 constexpr std::string_view kBatchOfBroker = "batch holds a broker call";
 
 /// Of one that aegis has ended with the session; nothing: it was ended by neither aegis nor client.
@@ -279,6 +282,7 @@ void Session::relay_amended(const FromServer& from, ServerFrame& seen) {
         "the server's answer to tools/list was not relayed: it does not read the same for every "
         "parser, so the broker's tools cannot be put into it");
   }
+  if (seen.relayed.is_unasked) broker_->calls.note_refusal(kUnaskedAnswer);
   if (seen.relayed.is_unasked && !std::exchange(broker_->is_unasked_said, true)) {
     seen.notes.push_back(
         "an answer of the server's to what it was not asked goes to stderr, as all such will: it "

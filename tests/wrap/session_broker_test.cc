@@ -399,6 +399,8 @@ TEST_CASE("the server cannot answer a call of the broker's in its stead") {
   CHECK(bench.relay(answer("7")).relayed.how == Relayed::How::to_errors);
   CHECK(bench.client(request("7", "ping")));
   CHECK(bench.relay(answer("7")).relayed.how == Relayed::How::as_it_is);
+  CHECK(bench.last_outcome()["refusals"] ==
+        json{"an answer of the server's to what it was not asked, not relayed"});
 }
 
 TEST_CASE("what the server was not asked it cannot answer; it is said once") {
