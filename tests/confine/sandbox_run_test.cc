@@ -125,6 +125,25 @@ std::string mark_of(const char* name) {
   return std::string("aegis-") + name + "-" + std::to_string(::getpid());
 }
 
+/// The folders of a process's own cgroups, version 1: what remains when nobody is left to tidy up.
+std::vector<std::string> cgroups_of(const std::string& mark) {
+  std::vector<std::string> folders;
+  for (const auto& each : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream words(each.path() / "cmdline");
+    const std::string text((std::istreambuf_iterator<char>(words)), {});
+    if (text.find(mark) == std::string::npos) continue;
+    std::ifstream file(each.path() / "cgroup");  // "4:memory:/path"
+    for (std::string line; std::getline(file, line);) {
+      const std::size_t name = line.find(':');
+      const std::size_t path = line.find(':', name + 1);
+      if (path == std::string::npos || line.find("/aegis-", path) == std::string::npos) continue;
+      const std::string controller = line.substr(name + 1, path - name - 1);
+      folders.push_back("/sys/fs/cgroup/" + controller + line.substr(path + 1));
+    }
+  }
+  return folders;
+}
+
 /// Of this process's children and their children.
 bool kill_child_named(const std::string& name) {
   const auto children_of = [](pid_t pid) {
@@ -431,12 +450,15 @@ TEST_CASE("what was killed from outside is never told as not run, nor as done") 
     SandboxRun going = started(site.order(
         {kPython, "-I", "-c", "import time; print(1, flush=True); time.sleep(600)", mark}));
     CHECK(await(true, mark));
+    const std::vector<std::string> cgroups = cgroups_of(mark);
     CHECK(kill_child_named(killed));
     const SandboxEnd end = going.wait();
     CHECK(end.how == How::cancelled);
     CHECK_FALSE(end.wait_status);
     CHECK(end.why.find("was killed") != std::string::npos);
     CHECK(await(false, mark));
+    for (const std::string& each : cgroups)
+      ::rmdir(each.c_str());
   }
 }
 
