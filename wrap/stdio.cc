@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,15 +19,29 @@
 namespace aegis::wrap {
 namespace {
 
-/// A description of our own for the pipe behind `fd`, in `fd`'s place. Fails without /proc, and for
-/// a pipe that another user made.
+/// Which terminal is behind `fd`, whatever name it was opened by (ioctl_tty(2), Linux 2.6.39).
+unsigned terminal_of(int fd) {
+  unsigned device = 0;
+  return ::ioctl(fd, TIOCGDEV, &device) == 0 ? device : 0;
+}
+
+/// One that is read needs nothing: what poll(2) has announced is there; and to try before that, in
+/// the background, would stop this process (SIGTTIN).
+bool is_terminal_to_write(int fd) {
+  return fd != STDIN_FILENO && terminal_of(fd) != 0;
+}
+
+/// A description of our own for the pipe or the terminal behind `fd`, in `fd`'s place. Fails
+/// without /proc, for what another user made, and for the master of a pseudo terminal, which nobody
+/// can open again: that makes a new one (pts(4)).
 bool reopen_in_place(int fd) {
   const int flags = ::fcntl(fd, F_GETFL);
   if (flags < 0) return false;
   char path[32];
   static_cast<void>(std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd));
-  const confine::Fd own(::open(path, (flags & O_ACCMODE) | O_NONBLOCK | O_CLOEXEC));
-  return own.is_open() && ::dup3(own.get(), fd, O_CLOEXEC) == fd;
+  const confine::Fd own(::open(path, (flags & O_ACCMODE) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  return own.is_open() && terminal_of(own.get()) == terminal_of(fd) &&
+         ::dup3(own.get(), fd, O_CLOEXEC) == fd;
 }
 
 Transfer transferred(ssize_t result) {
@@ -54,7 +69,7 @@ Stream Stream::inherited(int fd) {
   if (::fstat(fd, &status) != 0) return stream;  // with care, whatever it is
   if (S_ISSOCK(status.st_mode)) {
     stream.way_ = Way::socket;
-  } else if (S_ISFIFO(status.st_mode) && reopen_in_place(fd)) {
+  } else if ((S_ISFIFO(status.st_mode) || is_terminal_to_write(fd)) && reopen_in_place(fd)) {
     stream.way_ = Way::nonblocking;
   }
   return stream;

@@ -31,10 +31,11 @@ class Stream {
  public:
   /// Nothing: is_open() is false.
   Stream() = default;
-  /// One of 0, 1, 2. A socket is used with MSG_DONTWAIT; a pipe is opened anew through
-  /// /proc/self/fd, put in the old one's place and made non-blocking there; anything else (a
-  /// terminal, a file) is used as it is, once poll(2) has said that it is ready, in pieces of at
-  /// most 4096 bytes (PIPE_BUF: what POLLOUT promises).
+  /// One of 0, 1, 2. A socket is used with MSG_DONTWAIT; a pipe, and a terminal to be written to,
+  /// is opened anew through /proc/self/fd, put in the old one's place and made non-blocking there
+  /// (a terminal with room for one byte is ready, and holds who writes two); anything else (a
+  /// terminal to be read, a file) is used as it is, once poll(2) has said that it is ready, in
+  /// pieces of at most 4096 bytes (PIPE_BUF: what POLLOUT promises of a pipe).
   static Stream inherited(int fd);
   /// A pipe end of our own, already non-blocking.
   static Stream own(confine::Fd fd);

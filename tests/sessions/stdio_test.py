@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 OR MIT
 """Whatever stdin and stdout are, a session works over them and leaves them as they were."""
 
+import contextlib
 import fcntl
 import functools
 import os
@@ -81,6 +82,25 @@ class Kinds(harness.SessionCase):
         stream = harness.Stream(given.come)
         self.assertEqual(len(stream.frame()), 3000000)
         self.assertEqual(server.finish(), b"done")
+
+    def test_a_terminal_with_little_room_stops_nobody(self):
+        """It says that it can be written to, and holds who writes more than there is room for."""
+        given = ends.terminals()
+        self.addCleanup(given.close)
+        filler = os.open(os.ttyname(given.stdout), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        filled = 0
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                filled += os.write(filler, b"x" * 100)
+        filled -= len(os.read(given.come, 2000))
+        os.close(filler)
+        _, server = self.puppet(stdin=given.stdin, stdout=given.stdout)
+        server.start("frame=100000")
+        for i in range(5):
+            harness.write_all(given.to, call(i))
+            self.assertEqual(server.recv(), call(i))
+        self.assertEqual(len(harness.Stream(given.come).frame()), filled + 100000)
+        self.assertEqual(given.nonblocking(), [])
 
     @over_each_kind
     def test_a_server_that_does_not_read_can_still_send(self, given, wrap, server):
