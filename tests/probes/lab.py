@@ -286,6 +286,14 @@ def read(path):
         return str(error)
 
 
+def is_ours(path):
+    """Could be of this user's making: what others make at the same time is none of it."""
+    try:
+        return os.geteuid() in (0, os.stat(path).st_uid)
+    except OSError:  # gone by now
+        return False
+
+
 def host_state():
     """What of the machine a confinement could have changed."""
     return {
@@ -298,7 +306,7 @@ def host_state():
         "POSIX shared memory": sorted(os.listdir("/dev/shm")),
         # With no process in it: one that is left, not one that is somebody's at this moment.
         "empty control groups": [group for group in sorted(glob.glob("/sys/fs/cgroup/**/*aegis*/", recursive=True))
-                                 if not read(group + "cgroup.procs")],
+                                 if is_ours(group) and not read(group + "cgroup.procs")],
         "highest process id": read("/proc/sys/kernel/pid_max"),
         "modes": [oct(os.stat(path).st_mode) for path in ("/tmp", "/dev/null", "/dev/shm", "/proc", "/")],
         "left by the probes": [left for lab in labs() for each in [lab, *lab.others] for left in each.leftovers()],
