@@ -237,6 +237,7 @@ class Session {
   void relay_amended(const FromServer& from, ServerFrame& seen);
   void append_done(const Ended& ended, audit::Outcome& line, Moment now);
 
+  void end_answered(const FromServer& from, const mcp::Reading& reading, Moment now);
   void end_refused(CallInFlight call, Judgement judgement, Moment now);
   void append_outcome(const Ended& ended, Moment now);
   static How how_of(Ending ending);

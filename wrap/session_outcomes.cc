@@ -106,17 +106,23 @@ Session::ServerFrame Session::server_frame(const FromServer& from, JudgeJson jud
     relay_amended(from, seen);
     if (seen.relayed.how != Relayed::How::as_it_is) return seen;
   }
+  for (const mcp::Message& message : reading.messages) {
+    const auto* notification = std::get_if<mcp::Notification>(&message);
+    const bool is_progress = notification != nullptr && notification->method == kProgress;
+    // A response is work whatever it answers.
+    if (is_progress || std::holds_alternative<mcp::Response>(message)) seen.is_work = true;
+  }
+  end_answered(from, reading, now);
+  return seen;
+}
+
+void Session::end_answered(const FromServer& from, const mcp::Reading& reading, Moment now) {
   const std::string_view content = mcp::frame_content(from.frame);
   std::optional<audit::FrameDigest> digest = from.digest;
   std::string key;
   for (const mcp::Message& message : reading.messages) {
-    if (const auto* notification = std::get_if<mcp::Notification>(&message)) {
-      seen.is_work = seen.is_work || notification->method == kProgress;
-    }
     const auto* response = std::get_if<mcp::Response>(&message);
-    if (response == nullptr) continue;
-    seen.is_work = true;  // whatever it answers
-    if (!response->id.is_answerable()) continue;
+    if (response == nullptr || !response->id.is_answerable()) continue;
     key.clear();
     mcp::append_id_key(response->id, key);
     auto call = calls_.take(key);
@@ -131,7 +137,6 @@ Session::ServerFrame Session::server_frame(const FromServer& from, JudgeJson jud
                       content.size(),
                       now.mono_ns});
   }
-  return seen;
 }
 
 void Session::delivered(std::uint64_t written_total, Moment now) {
