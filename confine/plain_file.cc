@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -26,15 +27,21 @@ std::optional<PathFault> fault_in(int fd, const struct stat& status) noexcept {
   return std::nullopt;
 }
 
-bool has_same_change_time(const struct stat& one, const struct stat& other) noexcept {
-  return one.st_ctim.tv_sec == other.st_ctim.tv_sec && one.st_ctim.tv_nsec == other.st_ctim.tv_nsec;
+bool is_same_time(const struct timespec& one, const struct timespec& other) noexcept {
+  return one.tv_sec == other.tv_sec && one.tv_nsec == other.tv_nsec;
+}
+
+/// The last that was done to it was a write, which sets both times; a name that is made or removed
+/// sets the change time alone (inode(7)).
+bool is_just_written(const struct stat& status) noexcept {
+  return is_same_time(status.st_ctim, status.st_mtim);
 }
 
 /// What a second look at a name shows.
 enum class Again : std::uint8_t {
-  changed,  // another file, none, or one whose names are not what they were
-  busy,     // the same, but something was done to it meanwhile: written, or a name made or removed
-  same,     // the same, and nothing was
+  changed,  // another file, none, or one whose names are not, or may not be, what they were
+  busy,     // the same, but it was written meanwhile
+  same,     // the same, and nothing was done to it
 };
 
 /// To count names alone is not enough: of a file with one name outside and this one, this one may
@@ -43,7 +50,22 @@ Again look_again(int folder, const std::string& name, const struct stat& before)
   const std::optional<struct stat> after = look_beneath(folder, name);
   if (!after || id_of(*after) != id_of(before)) return Again::changed;
   if (before.st_nlink != 1 || after->st_nlink != 1) return Again::changed;
-  return has_same_change_time(before, *after) ? Again::same : Again::busy;
+  if (is_same_time(before.st_ctim, after->st_ctim)) return Again::same;
+  return is_just_written(before) && is_just_written(*after) ? Again::busy : Again::changed;
+}
+
+/// Waits until no name of the folder that holds `name` is being removed. unlink(2) lowers the count
+/// of a file's names before its name is gone for who looks it up (vfs_unlink in fs/namei.c), and
+/// holds the folder's lock meanwhile, which reading the folder waits for. False when the folder
+/// cannot be read: then nothing is known.
+bool await_removals(int folder, const std::string& name) noexcept {
+  const std::size_t slash = name.rfind('/');
+  const std::string parent = slash == std::string::npos ? "." : name.substr(0, slash);
+  const Fd list(open_beneath(folder, parent, O_RDONLY | O_DIRECTORY));
+  if (!list.is_open()) return false;
+  // Too small for an entry (EINVAL, getdents(2)), which is found out with the lock held.
+  char entry[1];
+  return ::syscall(SYS_getdents64, list.get(), entry, sizeof entry) >= 0 || errno == EINVAL;
 }
 
 /// Reads until the end or until `bytes` is full; the count, or nothing with errno.
@@ -121,6 +143,7 @@ std::variant<PlainFile, PathFault> find_plain_file(int folder, const std::string
     struct stat status {};
     if (!fd.is_open() || ::fstat(fd.get(), &status) != 0) return fault_of(errno);
     if (const std::optional<PathFault> fault = fault_in(fd.get(), status)) return *fault;
+    if (!await_removals(folder, name)) return PathFault::not_readable;
     const Again again = look_again(folder, name, status);
     busy = again == Again::busy ? busy + 1 : 0;
     if (again == Again::same || busy == kConvinced) return PlainFile{std::move(fd), status};

@@ -27,11 +27,12 @@ struct PlainFile {
   Fd fd;  // O_PATH
   struct stat status = {};
 };
-/// `name` is relative, as in open_beneath(). At one moment of this call the file had one name and
-/// that was this one, as the file's change time proves: it is the same before and after the name
-/// was looked up once more, and each name that is made or removed changes it. So does each write:
-/// of a file that is written to without a pause, sixteen such looks on end are believed, each of
-/// which found one name, this one. A name that is a new file at each of some tries is not_readable.
+/// `name` is relative, as in open_beneath(); the folder that holds it can be read. At one moment of
+/// this call the file had one name and that was this one, as the file's change time proves: it is
+/// the same before and after the name was looked up once more, and each name that is made or
+/// removed changes it. So does each write: of a file that is written to without a pause, sixteen
+/// such looks on end are believed, each of which found one name, this one, and a write as the last
+/// that was done to it. A name that is a new file at each of some tries is not_readable.
 ///
 /// Change times are exact from Linux 6.13 on (multigrain timestamps); before it they are as coarse
 /// as the timer's tick, and who removes and makes a hard link, again and again within one tick, may
