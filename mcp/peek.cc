@@ -84,12 +84,19 @@ constexpr std::size_t kError = 5;
 /// One message of a server's while it is read.
 struct Deciders {
   std::array<bool, kServerDeciding.size()> stands{};
+  std::array<bool, kServerDeciding.size()> is_null{};
   Value id;
   bool is_clear = true;  // readers take each name for the same
 
-  [[nodiscard]] bool is_response() const { return stands[kResult] || stands[kError]; }
+  /// Who writes every member out writes null for what there is not: no error, no method. A result
+  /// may be null by itself, but not beside an error (JSON-RPC 2.0, section 5).
+  [[nodiscard]] bool has(std::size_t place) const { return stands[place] && !is_null[place]; }
+  [[nodiscard]] bool has_result() const {
+    return stands[kResult] && !(is_null[kResult] && has(kError));
+  }
+  [[nodiscard]] bool is_response() const { return has_result() || has(kError); }
   [[nodiscard]] bool has_one_form() const {
-    return is_clear && is_response() != stands[kMethod] && !(stands[kResult] && stands[kError]);
+    return is_clear && is_response() != has(kMethod) && !(has_result() && has(kError));
   }
 };
 
@@ -115,8 +122,10 @@ bool take_server_member(Scanner& scanner, Deciders& deciders) {
   if (!scanner.take(value)) return false;
   if (!place) return true;
   if (std::exchange(deciders.stands[*place], true)) deciders.is_clear = false;
+  deciders.is_null[*place] = value.type == Type::null;
   if (*place == kId) deciders.id = value;
-  if (*place == kMethod && value.type != Type::string) deciders.is_clear = false;
+  const bool is_method = *place == kMethod && value.type != Type::null;
+  if (is_method && value.type != Type::string) deciders.is_clear = false;
   return true;
 }
 
@@ -183,9 +192,10 @@ AnswerKind peek_answer(std::string_view frame) {
   if (!enter(scanner)) return AnswerKind::unclear;
   while (scanner.next_member()) {
     const std::string name = name_of(scanner);
-    has_result = has_result || name == "result";
-    has_method = has_method || name == "method";
-    if (name == "error") {
+    const bool is_null = scanner.peek() == Type::null;
+    has_result = has_result || (name == "result" && !is_null);
+    has_method = has_method || (name == "method" && !is_null);
+    if (name == "error" && !is_null) {
       has_error = true;
       code = take_member(scanner, "code");
       continue;

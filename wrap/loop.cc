@@ -81,6 +81,7 @@ int Loop::run() {
     take_in(ready);
     report_progress();
     write_client();
+    begin_tasks();
     write_server();
     write_errors();
     update_record();

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <string>
@@ -96,6 +97,7 @@ class Loop {
 
   // loop_broker.cc
   void begin_tasks();
+  void cancel_task(Broker::Ticket ticket);
   void take_done();
   void on_broker(std::size_t first_watched);
   void report_progress();
@@ -139,6 +141,7 @@ class Loop {
   Moment now_{};
   Phase phase_ = Phase::relaying;
   std::optional<Ending> cause_;                    // what began the end, once something has
+  std::deque<BrokerTask> tasks_;                   // on the record, and not begun
   std::optional<std::uint64_t> deadline_ns_;       // of the phase
   std::optional<std::uint64_t> sync_deadline_ns_;  // of Lines not yet synced
   /// Until when the broker may go on after the client has ended its input.

@@ -3,6 +3,7 @@
 // ends it. Nothing here waits but the session's end, and that for milliseconds.
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -24,11 +25,29 @@ std::uint64_t nanoseconds(std::chrono::milliseconds span) {
 /// What it has begun, cancelled or done at once; after the intents were recorded.
 void Loop::begin_tasks() {
   if (options_.broker == nullptr) return;
-  for (const BrokerTask& task : session_.take_tasks())
-    options_.broker->begin(task.ticket, task.request);
+  for (BrokerTask& task : session_.take_tasks())
+    tasks_.push_back(std::move(task));
   for (const std::uint64_t ticket : session_.take_cancelled())
-    options_.broker->cancel(ticket);
+    cancel_task(ticket);
   take_done();
+  // An answer may be a thousand times as long as what asks for it: a client that does not read gets
+  // no more than one above the limit.
+  while (!tasks_.empty() && to_client_.queued_own() < kReplyLimit) {
+    options_.broker->begin(tasks_.front().ticket, tasks_.front().request);
+    tasks_.pop_front();
+    take_done();
+  }
+}
+
+/// One that waits is begun for it: every task has an end, and that is the broker's to tell.
+void Loop::cancel_task(Broker::Ticket ticket) {
+  const auto waiting = std::find_if(
+      tasks_.begin(), tasks_.end(), [&](const BrokerTask& task) { return task.ticket == ticket; });
+  if (waiting != tasks_.end()) {
+    options_.broker->begin(ticket, waiting->request);
+    tasks_.erase(waiting);
+  }
+  options_.broker->cancel(ticket);
 }
 
 void Loop::take_done() {
@@ -71,6 +90,7 @@ bool Loop::awaits_broker() const {
 void Loop::end_broker(Ending why) {
   if (options_.broker == nullptr || session_.brokered() == 0) return;
   session_.end_broker(why);
+  tasks_.clear();  // the session closes them
   options_.broker->cancel_all();
   take_done();
   const auto until = Clock::now() + kBrokerWait;

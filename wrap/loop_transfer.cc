@@ -13,7 +13,8 @@
 namespace aegis::wrap {
 
 bool Loop::wants_client() const {
-  return to_server_.queued() < kQueueLimit && to_client_.queued_own() < kReplyLimit;
+  return to_server_.queued() < kQueueLimit && to_client_.queued_own() < kReplyLimit &&
+         tasks_.empty();
 }
 
 bool Loop::wants_server() const {

@@ -235,6 +235,7 @@ class Session {
   void close_operations(Ending ending, Moment now);
   void note_hidden(CallInFlight& call);
   void relay_amended(const FromServer& from, ServerFrame& seen);
+  void refuse_unclear(const mcp::Reading& reading, ServerFrame& seen);
   void append_done(const Ended& ended, audit::Outcome& line, Moment now);
 
   void end_answered(const FromServer& from, const mcp::Reading& reading, Moment now);

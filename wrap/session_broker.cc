@@ -18,6 +18,8 @@ namespace {
 /// On the record of the broker's calls that it may have been meant for; there is room for it.
 constexpr std::string_view kUnaskedAnswer =
     "an answer of the server's to what it was not asked, not relayed";
+constexpr std::string_view kUnclearAnswer =
+    "the server's answer was not relayed: it does not read the same for every parser";
 constexpr std::string_view kBatchOfBroker = "batch holds a broker call";
 
 /// Of one that aegis has ended with the session; nothing: it was ended by neither aegis nor client.
@@ -294,6 +296,29 @@ void Session::relay_amended(const FromServer& from, ServerFrame& seen) {
     seen.notes.push_back(hidden_tool_sentence(name));
     broker_->unsaid.push_back(name);
     known.push_back(std::move(name));
+  }
+}
+
+/// By the likeliest reading: the client must not wait for what it will never get.
+void Session::refuse_unclear(const mcp::Reading& reading, ServerFrame& seen) {
+  std::string key;
+  for (const mcp::Message& message : reading.messages) {
+    const auto* response = std::get_if<mcp::Response>(&message);
+    if (response == nullptr) continue;
+    const auto refusal = broker_->lists.refuse_unclear(response->id);
+    if (!refusal) continue;
+    seen.relayed.how = Relayed::How::replaced;
+    seen.relayed.frame += *refusal;
+    seen.is_work = true;
+    key.clear();
+    mcp::append_id_key(response->id, key);
+    auto call = calls_.take(key);
+    if (!call) continue;
+    ended_.push_back({std::move(*call), {}, How::host_denied, std::string(kUnclearAnswer)});
+  }
+  if (seen.relayed.how == Relayed::How::replaced) {
+    seen.notes.push_back(
+        "an answer of the server's was not relayed: it does not read the same for every parser");
   }
 }
 

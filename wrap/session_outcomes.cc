@@ -104,6 +104,8 @@ Session::ServerFrame Session::server_frame(const FromServer& from, JudgeJson jud
   seen.is_json = !reading.defect || reading.defect->kind == mcp::json::Defect::Kind::not_a_message;
   if (!may_forward_first()) {
     relay_amended(from, seen);
+    if (seen.relayed.how == Relayed::How::to_errors && !seen.relayed.is_unasked)
+      refuse_unclear(reading, seen);
     if (seen.relayed.how != Relayed::How::as_it_is) return seen;
   }
   for (const mcp::Message& message : reading.messages) {

@@ -12,10 +12,14 @@
 namespace aegis::wrap {
 namespace {
 
+std::string refuse(const mcp::Id& id, std::string_view message) {
+  return mcp::encode_refusal({id, mcp::RefusalCode::malformed_frame, message},
+                             mcp::RefuseAs::error);
+}
+
 Relayed unclear(const mcp::Id& id) {
   Relayed relayed{Relayed::How::replaced};
-  relayed.frame = mcp::encode_refusal(
-      {id, mcp::RefusalCode::malformed_frame, unclear_list_message()}, mcp::RefuseAs::error);
+  relayed.frame = refuse(id, unclear_list_message());
   relayed.is_unclear_list = true;
   return relayed;
 }
@@ -134,6 +138,11 @@ Relayed ToolLists::relay(std::string_view frame, const mcp::ToolsAmendment& amen
       return {Relayed::How::replaced, std::move(amended->frame)};
   }
   return {};
+}
+
+std::optional<std::string> ToolLists::refuse_unclear(const mcp::Id& id) {
+  if (!id.is_answerable() || !take(id)) return std::nullopt;
+  return refuse(id, unclear_answer_message());
 }
 
 }  // namespace aegis::wrap

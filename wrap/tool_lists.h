@@ -47,6 +47,9 @@ class ToolLists {
   [[nodiscard]] bool awaits_tools() const { return tools_awaited_ > 0; }
 
   Relayed relay(std::string_view frame, const mcp::ToolsAmendment& amendment);
+  /// A frame that is not clear may be meant as the answer to `id`: what the client gets instead,
+  /// when that was asked.
+  std::optional<std::string> refuse_unclear(const mcp::Id& id);
 
  private:
   struct Asked {

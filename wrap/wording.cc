@@ -94,6 +94,12 @@ std::string unclear_list_message() {
          "can be called all the same.";
 }
 
+std::string unclear_answer_message() {
+  return "aegis did not relay the server's answer: it does not read the same for every parser, and "
+         "beside aegis's own tools only what does is relayed. The server may have done what was "
+         "asked.";
+}
+
 std::string hidden_tool_sentence(std::string_view tool) {
   return "the server's own tool " + quoted(tool) +
          " is hidden: calls of that name are the broker's";

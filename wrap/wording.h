@@ -25,6 +25,7 @@ std::string batch_denied_message();
 std::string batch_of_broker_message();
 /// Of a server's answer to tools/list that the broker's tools cannot be put into.
 std::string unclear_list_message();
+std::string unclear_answer_message();
 /// For stderr and the record.
 std::string hidden_tool_sentence(std::string_view tool);
 std::string record_unavailable_message();

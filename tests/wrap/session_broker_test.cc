@@ -416,3 +416,18 @@ TEST_CASE("what the server was not asked it cannot answer; it is said once") {
   CHECK(again.relayed.how == Relayed::How::to_errors);
   CHECK(again.notes.empty());
 }
+
+TEST_CASE("who asked gets an error for an answer that is not clear, and the record says so") {
+  BrokerBench bench;
+  CHECK(bench.client(call("1", "theirs")));
+  const auto seen = bench.relay(R"({"jsonrpc":"2.0","id":1,"result":{},"Result":{"x":1}})");
+  CHECK(seen.relayed.how == Relayed::How::replaced);
+  CHECK(json::parse(seen.relayed.frame)["id"] == 1);
+  CHECK(json::parse(seen.relayed.frame)["error"]["code"] == -32042);
+  CHECK(seen.notes.size() == 1);
+  bench.session.delivered(UINT64_MAX, bench.now);
+  CHECK(bench.last_outcome()["execution"]["status"] == "host_denied");
+  // Asked once, answered once.
+  CHECK(bench.relay(R"({"jsonrpc":"2.0","id":1,"id":2,"result":{}})").relayed.how ==
+        Relayed::How::to_errors);
+}
