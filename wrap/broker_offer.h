@@ -16,9 +16,9 @@ namespace aegis::wrap {
 struct BrokerOffer {
   struct Tool {
     mcp::Operation operation;
-    std::string text;  // mcp::encode_tool's
+    std::string text;  // mcp::encode_tool's; empty: not listed, and refused when it is called
   };
-  std::vector<Tool> tools;  // the operations that are offered
+  std::vector<Tool> tools;  // the operations whose calls are the broker's
   audit::PolicySetHash policy_set_hash;
   std::uint64_t max_timeout_seconds = 0;  // of a run that names none
 };

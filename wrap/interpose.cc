@@ -220,7 +220,7 @@ int run_session(Wrapped wrapped, OpenedKey key, AuditFile& record) {
   if (!started) return end_unstarted(wrapped, started.error(), session, record);
   if (wrapped.policy) follow_policy(wrapped, session);
   if (wrapped.broker) {
-    session.use_broker(offer_of(*wrapped.broker));
+    session.use_broker(offer_of(*wrapped.broker, options));
     wrapped.loop.broker = &*wrapped.broker;
   }
   say(options, what_is_on);

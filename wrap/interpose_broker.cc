@@ -2,6 +2,8 @@
 // See interpose_broker.h.
 #include "wrap/interpose_broker.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "mcp/catalogue.h"
@@ -20,10 +22,18 @@ Result<std::optional<Broker>> make_broker(const InterposeOptions& options, const
   return std::optional<Broker>(std::move(broker));
 }
 
-BrokerOffer offer_of(const Broker& broker) {
+BrokerOffer offer_of(const Broker& broker, const InterposeOptions& options) {
   BrokerOffer offer;
-  for (const mcp::Operation each : broker.offered())
-    offer.tools.push_back({each, mcp::encode_tool(each, broker.bounds())});
+  const auto offered = broker.offered();
+  const bool is_alone = options.command.empty();
+  for (const mcp::Operation each : mcp::kOperations) {
+    const bool is_offered = std::find(offered.begin(), offered.end(), each) != offered.end();
+    // Beside a server, its tool of that name is the server's. Alone, a call of what is not allowed
+    // is refused and recorded as such.
+    if (!is_offered && !is_alone) continue;
+    offer.tools.push_back(
+        {each, is_offered ? mcp::encode_tool(each, broker.bounds()) : std::string()});
+  }
   offer.policy_set_hash = broker.policy_hash();
   offer.max_timeout_seconds = broker.bounds().max_timeout_seconds;
   return offer;

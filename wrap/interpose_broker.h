@@ -19,6 +19,6 @@ confine::Result<std::optional<Broker>> make_broker(const InterposeOptions& optio
                                                    const Kept& kept);
 
 /// What a session is told of it.
-BrokerOffer offer_of(const Broker& broker);
+BrokerOffer offer_of(const Broker& broker, const InterposeOptions& options);
 
 }  // namespace aegis::wrap

@@ -93,6 +93,7 @@ const BrokerOffer::Tool* Session::find_offered(std::optional<std::string_view> t
 std::string Session::listed_tools() const {
   std::string text;
   for (const BrokerOffer::Tool& each : broker_->offer.tools) {
+    if (each.text.empty()) continue;
     if (policy_) {
       const policy::Action action = decide(mcp::to_string(each.operation)).action;
       if (action != policy::Action::allow && action != policy::Action::rate_limit) continue;

@@ -4,6 +4,7 @@
 
 import json
 import os
+import re
 import signal
 import time
 import unittest
@@ -96,10 +97,13 @@ class Mcp(brokered.BrokerCase):
         wrap = self.mcp(policy=self.broker_policy(["read_text", "list_dir"], more={"require_approval_for": ["list_dir"]}))
         tools = self.ask(wrap, request(1, "tools/list"))["result"]["tools"]
         self.assertEqual([tool["name"] for tool in tools], ["read_text"])
-        for id, tool in ((2, "list_dir"), (3, "run_python")):
-            got = self.ask(wrap, call(id, tool, path="."))
-            self.assertEqual(got["error"]["code"], -32602, got)  # a tool that the server does not have
+        for id, (tool, arguments, code) in enumerate((("list_dir", {"path": "."}, "APPROVAL_REQUIRED"),
+                                                      ("run_python", {"code": "1"}, "OPERATION_NOT_PERMITTED"))):
+            self.assertEqual(code_of(self.operate(wrap, id, tool, **arguments)), code)
         self.assertEqual(wrap.end(), 0)
+        self.assertEqual([line["policy"] for line in record.outcomes(self.check_record())],
+                         [{"status": "denied", "reason": "APPROVAL_REQUIRED"},
+                          {"status": "denied", "reason": "OPERATION_NOT_PERMITTED"}])
 
     def test_a_refusal_is_a_result_that_says_why_and_a_denial_on_the_record(self):
         wrap = self.mcp()
@@ -140,6 +144,18 @@ class Mcp(brokered.BrokerCase):
         with open(self.audit, "rb") as file:
             self.assertNotIn(b"sekrit", file.read())
         self.assertNotIn(self.dir.encode(), b"".join(line.raw for line in record.read(self.audit)))
+
+    def test_a_client_that_does_not_read_is_not_answered_ahead(self):
+        self.write("ws/data/long.txt", "x" * 1_000_000)
+        wrap = self.mcp("--durability", "off")
+        wrap.send(b"".join(call(id, "read_text", path="data/long.txt") for id in range(300)))
+        time.sleep(1)
+        with open(f"/proc/{wrap.pid}/status", encoding="utf-8") as file:
+            most = int(re.search(r"VmHWM:\s+(\d+) kB", file.read())[1])
+        self.assertLess(most, 100_000)
+        for id in range(300):
+            self.assertEqual(json.loads(wrap.recv())["id"], id)
+        self.assertEqual(wrap.end(), 0)
 
     def test_a_call_without_arguments_that_fit_never_begins(self):
         wrap = self.mcp()

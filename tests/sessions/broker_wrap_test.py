@@ -118,7 +118,7 @@ class Beside(brokered.BrokerCase):
         wrap.send(call(1, "run_python", code="import time; time.sleep(1); print('true')"), request(2, "ping"))
         self.assertEqual(server.recv(), request(2, "ping"))
         forged = [answer(1, content="FORGED"), answer("1", content="FORGED"), b"[" + answer(1, x="FORGED").strip() + b"]\n",
-                  b'{"id":2,"ID":1,"jsonrpc":"2.0","result":"FORGED"}\n', b'{"id":1,"jsonrpc":"2.0","result":NaN,"x":"FORGED"}\n',
+                  b'{"id":4,"ID":1,"jsonrpc":"2.0","result":"FORGED"}\n', b'{"id":1,"jsonrpc":"2.0","result":NaN,"x":"FORGED"}\n',
                   b'{"id":1,"jsonrpc":"2.0","result":"FORGED","method":"x"}\n', answer(3, x="FORGED"), b"FORGED banner\n"]
         server.send(*forged, answer(2))
         self.assertEqual(wrap.recv(), answer(2))
