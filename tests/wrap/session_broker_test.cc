@@ -33,14 +33,14 @@ using nlohmann::json;
 
 namespace {
 
-const auto kBrokerHash = aegis::audit::PolicySetHash::of("a broker's policy");
+const auto broker_hash = aegis::audit::PolicySetHash::of("a broker's policy");
 
 struct BrokerBench : Bench {
   explicit BrokerBench(Session::Options options = {}) : Bench(std::move(options)) {
     BrokerOffer offer;
     offer.tools = {{Operation::read_text, R"({"name":"read_text","inputSchema":{}})"},
                    {Operation::run_python, R"({"name":"run_python","inputSchema":{}})"}};
-    offer.policy_set_hash = kBrokerHash;
+    offer.policy_set_hash = broker_hash;
     offer.max_timeout_seconds = 15;
     session.use_broker(std::move(offer));
   }
@@ -130,7 +130,7 @@ TEST_CASE("a call of an operation goes to the broker once it is on the record, n
   CHECK(bench.verdict() == "Verified (unpinned)");
   const json outcome = bench.lines("outcome").at(0);
   CHECK(outcome["tool_id"] == "read_text");
-  CHECK(outcome["policy_set_hash"] == aegis::audit::to_hex(kBrokerHash.bytes));
+  CHECK(outcome["policy_set_hash"] == aegis::audit::to_hex(broker_hash.bytes));
   CHECK(outcome["capability"]["grant"]["fs"]["read_paths"] == json{"workspace"});
   CHECK(outcome["capability"]["grant"]["max_wall_ms"] == 15'000);
   CHECK(outcome["grant_id"] == "broker-" + outcome["call_id"].get<std::string>());
@@ -241,7 +241,7 @@ TEST_CASE("the rules come first: what they deny is neither begun nor listed") {
   CHECK(bench.reply()["error"]["data"]["aegis"]["code"] == "RATE_LIMITED");
   bench.done(task.ticket, FileText{"a", "x"});
   CHECK(bench.verdict() == "Verified (unpinned)");
-  CHECK(bench.lines("outcome").at(0)["policy_set_hash"] != aegis::audit::to_hex(kBrokerHash.bytes));
+  CHECK(bench.lines("outcome").at(0)["policy_set_hash"] != aegis::audit::to_hex(broker_hash.bytes));
   CHECK(bench.lines("outcome").back()["decision_axes"]["matched_rule"] == "few");
 }
 
@@ -253,7 +253,7 @@ TEST_CASE("without a record nothing is begun") {
   bench.session.unrecorded(bench.now);
   CHECK(bench.reply()["error"]["data"]["aegis"]["code"] == "RECORD_UNAVAILABLE");
   CHECK(bench.session.take_tasks().empty());
-  bench.session.set_record_available(false);
+  bench.session.set_record_available(/*is_available=*/false);
   CHECK_FALSE(
       bench.client(BrokerBench::operation("2", "read_text", R"(,"arguments":{"path":"a"})")));
   CHECK(bench.reply()["error"]["data"]["aegis"]["code"] == "RECORD_UNAVAILABLE");
