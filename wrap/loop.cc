@@ -109,7 +109,8 @@ void Loop::take_in(const Ready& ready) {
   on_broker(kOwnWatched + options_.watches.size());
   // What happened above may have closed any of them.
   if (ready.server_out != 0 && server_out_.is_open()) read_server();
-  if (ready.client_in != 0 && client_in_.is_open()) read_client();
+  if (ready.client_in != 0 && client_in_.is_open())
+    is_client_wanted_ ? read_client() : await_server(Ending::client_closed);
   if (ready.server_errors != 0) read_errors();
 }
 
@@ -130,8 +131,13 @@ Loop::Ready Loop::wait() {
     return pollfd{wanted ? stream.fd() : -1, events, 0};
   };
   const short client_events = to_client_.front().empty() ? 0 : POLLOUT;
+  // While the server does not read, neither is the client read; that its input has ended is seen
+  // all the same, or a server that never reads again would never be ended.
+  is_client_wanted_ = wants_client();
+  const bool is_end_watched = !is_client_wanted_ && phase_ == Phase::relaying;
   const std::array<pollfd, kOwnWatched> own{
-      when(wants_client(), client_in_, POLLIN),
+      is_end_watched ? when(true, client_in_, POLLRDHUP)
+                     : when(is_client_wanted_, client_in_, POLLIN),
       // Without an event asked for, it still tells that the client's reading end is gone.
       when(true, client_out_, client_events),
       when(!to_server_.front().empty(), server_in_, POLLOUT),
@@ -274,6 +280,7 @@ void Loop::on_deadline() {
     case Phase::relaying:
       break;
     case Phase::draining:
+      client_in_.close();  // what was not read of it will not be
       if (!session_.is_sealed() && session_.in_flight() > session_.brokered()) {
         say("ending the server: it did not answer within the grace after its client closed "
             "(--grace)");
@@ -294,13 +301,18 @@ void Loop::on_deadline() {
   }
 }
 
+/// Its client has ended: from now on the grace bounds its silence.
+void Loop::await_server(Ending cause) {
+  if (phase_ != Phase::relaying) return;
+  cause_ = cause;
+  set_phase(Phase::draining);
+  if (options_.broker != nullptr) broker_deadline_ns_ = deadline_ns_;
+}
+
 /// No more frames of the client can come.
 void Loop::client_closed(Ending ending) {
   client_in_.close();
-  if (phase_ != Phase::relaying) return;
-  cause_ = ending;
-  set_phase(Phase::draining);
-  if (options_.broker != nullptr) broker_deadline_ns_ = deadline_ns_;
+  await_server(ending);
 }
 
 /// The client reads no more: what it was to get is thrown away, and answers are only recorded.

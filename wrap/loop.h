@@ -87,6 +87,7 @@ class Loop {
   void on_deadline();
   void set_phase(Phase phase);
   void arm_deadline();
+  void await_server(Ending cause);
   void client_closed(Ending ending);
   void client_gone();
   void enforce(Ending ending);
@@ -151,6 +152,7 @@ class Loop {
   std::optional<Ending> enforced_;  // why aegis killed the server, when it did
   std::uint64_t output_ = 0;        // bytes of the server's stdout and stderr
   std::vector<pollfd> watched_;     // of wait()
+  bool is_client_wanted_ = false;   // to be read, when last waited
   bool is_output_drained_ = false;  // nothing was left in the server's pipe when last read
   bool is_abandoned_ = false;       // some descendant outlived SIGKILL, or the keeper was killed
   bool is_open_synced_ = false;

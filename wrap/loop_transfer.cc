@@ -184,6 +184,7 @@ void Loop::write_server() {
     switch (put.kind) {
       case Transfer::Kind::moved:
         to_server_.wrote(put.count);
+        if (phase_ == Phase::draining) arm_deadline();  // who reads is not silent
         break;
       case Transfer::Kind::later:
         return;
@@ -268,7 +269,7 @@ bool Loop::commit(AuditFile::Force force) {
 void Loop::update_record() {
   if (session_.is_sealed()) return;
   session_.delivered(to_client_.written_total(), now_);
-  if (phase_ == Phase::draining && session_.is_quiet()) {
+  if (phase_ == Phase::draining && !client_in_.is_open() && session_.is_quiet()) {
     seal({*cause_, *cause_});
     return;
   }

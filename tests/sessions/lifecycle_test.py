@@ -139,6 +139,15 @@ class EndOfInput(LifeCase):
         self.assertLess(time.monotonic() - begin, 5)
         self.check_record()
 
+    def test_a_server_that_reads_no_more_is_ended_after_the_grace(self):
+        wrap = self.wrap("--grace", "1", server=["sleep", "1000"])
+        begin = time.monotonic()
+        # The server's pipe takes 64 KiB and aegis 256; what is left aegis does not read, nor its end.
+        wrap.send(*[frame({"jsonrpc": "2.0", "method": "x", "params": {"fill": "x" * 10_000}})] * 36)
+        self.assertEqual(wrap.end(), 128 + signal.SIGTERM)
+        self.assertGreater(time.monotonic() - begin, 0.9)
+        self.assertEqual([line["line_type"] for line in self.check_record()], ["open", "close"])
+
     def test_without_grace_it_comes_at_once(self):
         wrap, server = self.puppet("--grace", "0")
         wrap.send(call(1))
