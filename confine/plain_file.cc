@@ -143,8 +143,9 @@ std::variant<PlainFile, PathFault> find_plain_file(int folder, const std::string
     struct stat status {};
     if (!fd.is_open() || ::fstat(fd.get(), &status) != 0) return fault_of(errno);
     if (const std::optional<PathFault> fault = fault_in(fd.get(), status)) return *fault;
-    if (!await_removals(folder, name)) return PathFault::not_readable;
-    const Again again = look_again(folder, name, status);
+    // A folder on the way that has been replaced meanwhile is seen by the next attempt.
+    const bool is_settled = await_removals(folder, name);
+    const Again again = is_settled ? look_again(folder, name, status) : Again::changed;
     busy = again == Again::busy ? busy + 1 : 0;
     if (again == Again::same || busy == kConvinced) return PlainFile{std::move(fd), status};
   }
