@@ -3,6 +3,7 @@
 """Attacks on the broker's paths, by each operation that takes one, through `aegis run` and one `aegis mcp`: each is
 refused with its code, none hangs, and nothing of what lies outside comes out or goes on the record."""
 
+import contextlib
 import ctypes
 import json
 import os
@@ -348,8 +349,13 @@ class Leaks(Paths):
         return kinds[number % len(kinds)]
 
     def files_of(self, user):
-        return sorted(entry.path for folder in ("/tmp", "/var/tmp", "/dev/shm") for entry in os.scandir(folder)
-                      if entry.stat(follow_symlinks=False).st_uid == user)
+        """Nothing for a user whose other programs make files meanwhile."""
+        found = []
+        for entry in (entry for folder in ("/tmp", "/var/tmp", "/dev/shm") for entry in os.scandir(folder)):
+            with contextlib.suppress(FileNotFoundError):  # somebody else's, gone by now
+                if user != os.geteuid() and entry.stat(follow_symlinks=False).st_uid == user:
+                    found.append(entry.path)
+        return sorted(found)
 
     def held(self, pid, user):
         """What a process and its user hold by now."""
