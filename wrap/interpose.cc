@@ -16,6 +16,7 @@
 
 #include "audit/chain.h"
 #include "wrap/audit_file.h"
+#include "wrap/clock.h"
 #include "wrap/confinement.h"
 #include "wrap/exit_codes.h"
 #include "wrap/interpose_broker.h"
@@ -57,14 +58,6 @@ std::optional<policy::Policy> read_policy(const std::string& path) {
   for (const policy::Diagnostic& each : loaded->diagnostics)
     log("policy: " + policy::describe(each, path));
   return std::move(loaded->policy);
-}
-
-audit::UnixMicros wall_clock() {
-  constexpr std::int64_t kMicrosPerSecond = 1'000'000;
-  constexpr std::int64_t kNanosPerMicro = 1'000;
-  timespec time{};
-  ::clock_gettime(CLOCK_REALTIME, &time);
-  return {time.tv_sec * kMicrosPerSecond + time.tv_nsec / kNanosPerMicro};
 }
 
 /// What the record calls the server that is a part of aegis.

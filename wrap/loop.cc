@@ -11,9 +11,9 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <ctime>
 #include <utility>
 
+#include "wrap/clock.h"
 #include "wrap/exit_codes.h"
 #include "wrap/limits.h"
 #include "wrap/log.h"
@@ -22,21 +22,10 @@ namespace aegis::wrap {
 namespace {
 
 constexpr std::size_t kOwnWatched = 8;  // descriptors of the loop itself
-constexpr std::uint64_t kNanosecondsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kNanosecondsPerMillisecond = 1'000'000;
 
-std::uint64_t read_clock(clockid_t clock) {
-  timespec time{};
-  ::clock_gettime(clock, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * kNanosecondsPerSecond +
-         static_cast<std::uint64_t>(time.tv_nsec);
-}
-
 Moment moment() {
-  constexpr std::uint64_t kNanosecondsPerMicrosecond = 1'000;
-  return {read_clock(CLOCK_MONOTONIC),
-          audit::UnixMicros{
-              static_cast<std::int64_t>(read_clock(CLOCK_REALTIME) / kNanosecondsPerMicrosecond)}};
+  return {monotonic_ns(), wall_clock()};
 }
 
 std::uint64_t nanoseconds(std::chrono::milliseconds span) {
@@ -175,7 +164,7 @@ int Loop::timeout_ms() const {
        {deadline_ns_, sync_deadline_ns_, broker_deadline_ns_, session_.next_progress_ns()})
     next = std::min(next, each.value_or(UINT64_MAX));
   if (next == UINT64_MAX) return -1;
-  const std::uint64_t now = read_clock(CLOCK_MONOTONIC);
+  const std::uint64_t now = monotonic_ns();
   if (next <= now) return 0;
   // Rounded up: waking before the deadline would only spin.
   return static_cast<int>((next - now + kNanosecondsPerMillisecond - 1) /

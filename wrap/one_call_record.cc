@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "wrap/clock.h"
 #include "wrap/key_file.h"
 #include "wrap/log.h"
 #include "wrap/randomness.h"
@@ -19,14 +20,6 @@ using confine::Result;
 
 // In place of a server's command, of which there is none.
 constexpr std::string_view kProgram = "aegis-run";
-
-audit::UnixMicros wall_clock() {
-  constexpr std::int64_t kMicrosPerSecond = 1'000'000;
-  constexpr std::int64_t kNanosPerMicro = 1'000;
-  timespec time{};
-  ::clock_gettime(CLOCK_REALTIME, &time);
-  return {time.tv_sec * kMicrosPerSecond + time.tv_nsec / kNanosPerMicro};
-}
 
 }  // namespace
 
