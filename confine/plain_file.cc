@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <ctime>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -66,6 +67,16 @@ bool await_removals(int folder, const std::string& name) noexcept {
   // Too small for an entry (EINVAL, getdents(2)), which is found out with the lock held.
   char entry[1];
   return ::syscall(SYS_getdents64, list.get(), entry, sizeof entry) >= 0 || errno == EINVAL;
+}
+
+/// Lets some time pass before the `attempt`-th look. Who waits for a folder's lock gets it right
+/// after whoever replaces the file, each time: the two go in step until one of them misses one.
+void fall_out_of_step(int attempt) noexcept {
+  constexpr int kInStep = 4;  // attempts that need no pause yet
+  constexpr long kStep = 20'000;
+  if (attempt < kInStep) return;
+  const struct timespec pause { 0, (attempt - kInStep) * kStep };
+  ::clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
 }
 
 /// Reads until the end or until `bytes` is full; the count, or nothing with errno.
@@ -139,6 +150,7 @@ std::variant<PlainFile, PathFault> find_plain_file(int folder, const std::string
   constexpr int kConvinced = 16;  // attempts on end that found it busy
   int busy = 0;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    fall_out_of_step(attempt);
     Fd fd = open_beneath(folder, name, O_PATH);
     struct stat status {};
     if (!fd.is_open() || ::fstat(fd.get(), &status) != 0) return fault_of(errno);

@@ -32,7 +32,8 @@ struct PlainFile {
 /// the same before and after the name was looked up once more, and each name that is made or
 /// removed changes it. So does each write: of a file that is written to without a pause, sixteen
 /// such looks on end are believed, each of which found one name, this one, and a write as the last
-/// that was done to it. A name that is a new file at each of some tries is not_readable.
+/// that was done to it. A name that is a new file at each of 64 tries, some 40 ms in all, is
+/// not_readable.
 ///
 /// Change times are exact from Linux 6.13 on (multigrain timestamps); before it they are as coarse
 /// as the timer's tick, and who removes and makes a hard link, again and again within one tick, may
