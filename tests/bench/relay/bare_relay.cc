@@ -12,7 +12,6 @@
 
 #include "confine/fd.h"
 #include "tests/bench/relay/fail.h"
-#include "tests/bench/relay/floor.h"
 #include "tests/bench/relay/modes.h"
 
 namespace aegis::relay_bench {
@@ -21,6 +20,10 @@ namespace {
 using confine::Fd;
 
 std::array<char, std::size_t{64} << 10> buffer;
+
+/// About what aegis's two Lines of a call take.
+constexpr std::size_t kIntentBytes = 320;
+constexpr std::size_t kOutcomeBytes = 960;
 
 /// False at the end of input.
 bool move_once(int from, int to) {
@@ -34,14 +37,24 @@ bool move_once(int from, int to) {
   return count > 0;
 }
 
-/// Where every step is taken down before it is made; or nowhere.
-void record(const Fd& file) {
-  if (!file.is_open()) return;
-  std::array<char, kAppendBytes> line;
+template <std::size_t kSize>
+void append(const Fd& file) {
+  std::array<char, kSize> line;
   line.fill('x');
-  if (::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()) ||
-      ::fdatasync(file.get()) != 0)
-    fail("synced relay: record");
+  if (::write(file.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    fail("recording relay: append");
+}
+
+/// Before a call goes on its way; the file may be none.
+void record_intent(const Fd& file) {
+  if (!file.is_open()) return;
+  append<kIntentBytes>(file);
+  if (::fdatasync(file.get()) != 0) fail("recording relay: fdatasync");
+}
+
+/// After its answer did, which waits for nothing: the next sync has these bytes to write as well.
+void record_outcome(const Fd& file) {
+  if (file.is_open()) append<kOutcomeBytes>(file);
 }
 
 struct Server {
@@ -73,12 +86,14 @@ int relay(char** argv, const Fd& file) {
   std::array<pollfd, 2> fds{{{STDIN_FILENO, POLLIN, 0}, {server.output.get(), POLLIN, 0}}};
   for (;;) {
     if (::poll(fds.data(), fds.size(), -1) < 0) fail("bare relay: poll");
-    if (fds[0].revents != 0) record(file);
+    if (fds[0].revents != 0) record_intent(file);
     if (fds[0].revents != 0 && !move_once(STDIN_FILENO, server.input.get())) {
       server.input.reset();
       fds[0].fd = -1;
     }
-    if (fds[1].revents != 0 && !move_once(server.output.get(), STDOUT_FILENO)) break;
+    if (fds[1].revents == 0) continue;
+    if (!move_once(server.output.get(), STDOUT_FILENO)) break;
+    record_outcome(file);
   }
   int status = 0;
   if (::waitpid(server.pid, &status, 0) < 0) fail("bare relay: wait");
@@ -91,9 +106,9 @@ int relay_bare(char** argv) {
   return relay(argv, Fd());
 }
 
-int relay_synced(const char* path, char** argv) {
+int relay_recording(const char* path, char** argv) {
   const Fd file(::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (!file.is_open()) fail("synced relay: open");
+  if (!file.is_open()) fail("recording relay: open");
   return relay(argv, file);
 }
 

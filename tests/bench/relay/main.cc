@@ -171,7 +171,8 @@ int main(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   if (mode == bench::kServeMode) return bench::serve();
   if (mode == bench::kBareRelayMode && argc > 2) return bench::relay_bare(argv + 2);
-  if (mode == bench::kSyncedRelayMode && argc > 3) return bench::relay_synced(argv[2], argv + 3);
+  if (mode == bench::kRecordingRelayMode && argc > 3)
+    return bench::relay_recording(argv[2], argv + 3);
   if (mode == bench::kFloorMode && argc > 2) return bench::measure_floors(argv[2]);
   return bench::supervise(bench::parse_options(argc, argv));
 }

@@ -82,9 +82,9 @@ Program program_of(const Setup& setup, Subject subject) {
       return make_program(setup, name, {setup.self, kServeMode});
     case Subject::bare:
       return make_program(setup, name, {setup.self, kBareRelayMode, setup.self, kServeMode});
-    case Subject::synced:
+    case Subject::recording:
       return make_program(
-          setup, name, {setup.self, kSyncedRelayMode, record, setup.self, kServeMode});
+          setup, name, {setup.self, kRecordingRelayMode, record, setup.self, kServeMode});
     case Subject::off:
       return wrapped(setup, name, {"--audit", record, "--durability", "off"});
     case Subject::policy:

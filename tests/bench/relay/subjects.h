@@ -12,16 +12,16 @@
 namespace aegis::relay_bench {
 
 enum class Subject : std::uint8_t {
-  direct,  // the server itself
-  bare,    // through the bare relay
-  synced,  // through one that syncs before it forwards
-  off,     // aegis wrap --durability off
-  policy,  // the same with a policy of 200 rules
-  call,    // aegis wrap: --durability call, the default
+  direct,     // the server itself
+  bare,       // through the bare relay
+  recording,  // through one that syncs as many bytes as aegis before it forwards
+  off,        // aegis wrap --durability off
+  policy,     // the same with a policy of 200 rules
+  call,       // aegis wrap: --durability call, the default
 };
 inline constexpr std::size_t kSubjects = 6;
 using SubjectNames = std::array<const char*, kSubjects>;
-inline constexpr SubjectNames kSubjectNames{"direct", "bare", "synced", "off", "policy", "call"};
+inline constexpr SubjectNames kSubjectNames{"direct", "bare", "recording", "off", "policy", "call"};
 
 struct Setup {
   std::string self;    // this program
