@@ -143,20 +143,24 @@ Result<Cgroup> Cgroup::make(CgroupVersion version,
   Cgroup made(version, std::move(path));
   for (const Setting& setting : settings)
     AEGIS_TRY(write_setting(made.path_, setting));
-  made.processes_ = Fd(::open((made.path_ + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
-  if (!made.processes_.is_open()) return errno_error(kDoing, made.path_);
+  // Not by cgroup.procs, which moves whole processes: the kernel waits until no process of the
+  // system is being made or ended, 5 to 20 ms (cgroup_attach_lock in kernel/cgroup/cgroup.c).
+  made.entrance_ = version == CgroupVersion::v1
+                       ? Fd(::open((made.path_ + "/tasks").c_str(), O_WRONLY | O_CLOEXEC))
+                       : Fd(::open(made.path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!made.entrance_.is_open()) return errno_error(kDoing, made.path_);
   return made;
 }
 
 Cgroup::Cgroup(Cgroup&& other) noexcept
     : version_(other.version_),
       path_(std::exchange(other.path_, {})),
-      processes_(std::move(other.processes_)) {}
+      entrance_(std::move(other.entrance_)) {}
 
 Cgroup& Cgroup::operator=(Cgroup&& other) noexcept {
   std::swap(version_, other.version_);
   std::swap(path_, other.path_);
-  std::swap(processes_, other.processes_);
+  std::swap(entrance_, other.entrance_);
   return *this;
 }
 
@@ -164,9 +168,15 @@ Cgroup::~Cgroup() {
   remove();
 }
 
+std::optional<int> Cgroup::birthplace() const noexcept {
+  if (version_ != CgroupVersion::v2) return std::nullopt;
+  return entrance_.get();
+}
+
 int Cgroup::enter() const noexcept {
+  if (version_ == CgroupVersion::v2) return 0;
   // "0" is who writes.
-  return ::write(processes_.get(), "0", 1) == 1 ? 0 : errno;
+  return ::write(entrance_.get(), "0", 1) == 1 ? 0 : errno;
 }
 
 std::uint64_t Cgroup::count(const char* file, std::string_view key) const {
@@ -182,7 +192,7 @@ std::uint64_t Cgroup::count(const char* file, std::string_view key) const {
 
 bool Cgroup::remove() {
   if (path_.empty()) return true;
-  processes_.reset();
+  entrance_.reset();
   constexpr int kAttempts = 100;
   for (int i = 0; i < kAttempts; ++i) {
     if (::rmdir(path_.c_str()) == 0 || errno == ENOENT) {
@@ -231,6 +241,13 @@ void Cgroups::note(std::string_view controller, CgroupVersion version) {
   if (controller == "pids") has_processes_ = true;
   if (controller != "memory") return;
   memory_ = version == CgroupVersion::v2 ? MemoryBound::cgroup_v2 : MemoryBound::cgroup_v1;
+}
+
+std::optional<int> Cgroups::birthplace() const noexcept {
+  for (const Cgroup& each : all_) {
+    if (const std::optional<int> one = each.birthplace()) return one;
+  }
+  return std::nullopt;
 }
 
 int Cgroups::enter() const noexcept {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,13 +56,16 @@ class Cgroup {
   Cgroup& operator=(const Cgroup&) = delete;
   ~Cgroup();
 
-  /// Puts the calling process into it. Async-signal-safe. 0 or an errno. The kernel judges by the
-  /// rights of who made it (CVE-2021-4197), so a new user namespace is no hindrance.
+  /// v2: what clone_process() (process.h) is to be told. Owned by this.
+  [[nodiscard]] std::optional<int> birthplace() const noexcept;
+  /// v1, where no process can begin in a cgroup: puts the calling process, which has one thread,
+  /// into it. Async-signal-safe. 0 or an errno. The kernel judges by the rights of who made it
+  /// (CVE-2021-4197), so a new user namespace is no hindrance.
   [[nodiscard]] int enter() const noexcept;
   /// What the kernel has counted under `key` in `file` ("oom_kill 3"); 0 when it has not.
   [[nodiscard]] std::uint64_t count(const char* file, std::string_view key) const;
-  /// What enter() writes to.
-  [[nodiscard]] int descriptor() const { return processes_.get(); }
+  /// What both need open.
+  [[nodiscard]] int descriptor() const { return entrance_.get(); }
   [[nodiscard]] CgroupVersion version() const { return version_; }
   [[nodiscard]] const std::string& path() const { return path_; }
 
@@ -73,7 +77,7 @@ class Cgroup {
   Cgroup(CgroupVersion version, std::string path) : version_(version), path_(std::move(path)) {}
   CgroupVersion version_;
   std::string path_;  // empty: none any more
-  Fd processes_;      // cgroup.procs
+  Fd entrance_;       // v1: its file tasks; v2: itself, O_PATH
 };
 
 /// The cgroups of one sandbox: one in v2, or up to two in v1, or none.
@@ -83,10 +87,12 @@ class Cgroups {
   /// missing(), and is then held by the means of limits.h alone.
   static Cgroups make(const Bounds& bounds);
 
-  /// To be the first thing that the sandbox's first process does. Async-signal-safe. 0 or an errno.
+  /// Of the one in v2, if there is one: where the sandbox's first process is to begin.
+  [[nodiscard]] std::optional<int> birthplace() const noexcept;
+  /// To be the first thing that that process does. Async-signal-safe. 0 or an errno.
   [[nodiscard]] int enter() const noexcept;
 
-  /// What enter() needs open.
+  /// What both need open.
   [[nodiscard]] std::vector<int> descriptors() const;
   [[nodiscard]] MemoryBound memory() const { return memory_; }
   [[nodiscard]] bool has_processes() const { return has_processes_; }

@@ -63,12 +63,6 @@ bool make_socket(Channel& made) noexcept {
   return true;
 }
 
-/// Raw, since glibc has no fork(2) with flags; with no stack given the child goes on on its copy.
-pid_t clone_child(int flags) noexcept {
-  return static_cast<pid_t>(
-      ::syscall(SYS_clone, static_cast<long>(flags | SIGCHLD), 0L, 0L, 0L, 0L));
-}
-
 /// The process that connects for the program. Nothing of the child's exists yet that it could hold.
 bool start_supervisor(const std::vector<NetGrant>& grants,
                       int reports,
@@ -235,12 +229,12 @@ std::optional<Child> Child::start(const Prepared& prepared, const Stdio& stdio, 
   const ChildEnds ends{
       stdio, set_up.theirs.get(), control.theirs.get(), inlet.theirs.get(), ::getpid()};
   const Tier tier = parts.spec.tier;
-  int flags = 0;
+  std::uint64_t flags = 0;
   if (tier == Tier::full) {
     flags = kNewNamespaces;
     if (parts.spec.network != Network::unconfined) flags |= CLONE_NEWNET;
   }
-  const pid_t pid = clone_child(flags);
+  const pid_t pid = clone_process(flags, parts.cgroups.birthplace());
   if (pid < 0) {
     failed.code = errno;
     return std::nullopt;

@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// What a process does to itself between fork and exec. Async-signal-safe, nothing allocates.
+// How a process of a sandbox begins, and what it does to itself before exec. Async-signal-safe,
+// nothing allocates.
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
 namespace aegis::confine {
+
+/// fork(2) with clone(2)'s flags, for a caller with one thread: nothing of glibc's is told. The
+/// child is in the cgroup `birthplace` from its first moment (CLONE_INTO_CGROUP, Linux 5.7), or in
+/// the caller's. -1 with errno.
+pid_t clone_process(std::uint64_t flags, std::optional<int> birthplace) noexcept;
 
 /// What a program expects at its start: every signal at its default, none blocked.
 void reset_signals() noexcept;

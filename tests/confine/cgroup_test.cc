@@ -23,6 +23,7 @@
 #include <doctest/doctest.h>
 
 #include "confine/cgroup_place.h"
+#include "confine/process.h"
 
 namespace aegis::confine {
 namespace {
@@ -38,7 +39,7 @@ std::string file_text(const char* path) {
 /// The wait status of a process that enters `cgroups` and does `work`.
 template <class Group>
 int run_inside(const Group& group, const std::function<int()>& work) {
-  const pid_t pid = ::fork();
+  const pid_t pid = clone_process(0, group.birthplace());
   REQUIRE(pid >= 0);
   if (pid == 0) {
     if (group.enter() != 0) ::_exit(90);
@@ -206,7 +207,7 @@ TEST_CASE("what is still in a cgroup of v2 ends with it, in v1 the cgroup stays 
     if (!group) continue;  // told above
     int ends[2];
     REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
-    const pid_t pid = ::fork();
+    const pid_t pid = clone_process(0, group->birthplace());
     REQUIRE(pid >= 0);
     if (pid == 0) {
       const char code = static_cast<char>(group->enter());
