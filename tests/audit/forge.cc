@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
 namespace aegis::audit {
@@ -135,6 +136,14 @@ Report verify(std::string_view text, std::optional<TrustSet> trust) {
 std::string verdict(std::string_view text, std::optional<TrustSet> trust) {
   const std::string report = encode_text(verify(text, std::move(trust)));
   return report.substr(0, report.find('\n'));
+}
+
+void check_all(const std::vector<VerdictRow>& rows) {
+  for (const VerdictRow& row : rows) {
+    CAPTURE(row.name);
+    CAPTURE(row.text);
+    CHECK(verdict(row.text) == row.verdict);
+  }
 }
 
 std::vector<std::string> split_lines(std::string_view text) {

@@ -64,6 +64,13 @@ Report verify(std::string_view text, std::optional<TrustSet> trust = std::nullop
 /// "Tampered: …" and so on: the first line of the report.
 std::string verdict(std::string_view text, std::optional<TrustSet> trust = std::nullopt);
 
+struct VerdictRow {
+  const char* name;
+  std::string text;
+  std::string verdict;
+};
+void check_all(const std::vector<VerdictRow>& rows);
+
 std::vector<std::string> split_lines(std::string_view text);
 std::string join_lines(const std::vector<std::string>& lines);
 

@@ -12,20 +12,6 @@
 namespace aegis::audit {
 namespace {
 
-struct Row {
-  const char* name;
-  std::string text;
-  std::string verdict;
-};
-
-void check_all(const std::vector<Row>& rows) {
-  for (const Row& row : rows) {
-    CAPTURE(row.name);
-    CAPTURE(row.text);
-    CHECK(verdict(row.text) == row.verdict);
-  }
-}
-
 const std::string zeros(64, '0');
 const std::string ones(64, '1');
 

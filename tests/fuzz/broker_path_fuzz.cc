@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -20,15 +19,13 @@
 #include "policy/folded.h"
 #include "policy/glob.h"
 #include "policy/sensitive.h"
+#include "tests/fuzz/require.h"
 
 namespace {
 
+using aegis::fuzz::require;
 using aegis::policy::BrokerPolicy;
 using aegis::policy::Judging;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 class OneBinary : public aegis::policy::Binaries {
  public:

@@ -3,7 +3,6 @@
 // policy holds only what can be judged, and written out again it is the same one.
 #include <array>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -15,18 +14,16 @@
 #include "policy/broker_policy.h"
 #include "policy/glob.h"
 #include "policy/path.h"
+#include "tests/fuzz/require.h"
 
 namespace {
 
+using aegis::fuzz::require;
 using aegis::policy::BrokerPolicy;
 using aegis::policy::Diagnostic;
 using aegis::policy::LoadedBrokerPolicy;
 namespace json = aegis::mcp::json;
 using Texts = std::vector<std::string>;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 void require_one_answer(const LoadedBrokerPolicy& loaded) {
   bool has_error = false;

@@ -4,7 +4,6 @@
 // it was not asked, in whatever spelling of the id; our own frames are JSON; the record verifies.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <deque>
 #include <map>
 #include <string>
@@ -15,32 +14,21 @@
 
 #include "audit/verify.h"
 #include "tests/audit/memory_sink.h"
+#include "tests/fuzz/require.h"
+#include "tests/fuzz/session_parts.h"
 #include "wrap/session.h"
 
 namespace {
 
+using aegis::fuzz::is_call_of;
+using aegis::fuzz::NoRandomness;
+using aegis::fuzz::require;
 using aegis::wrap::Broker;
 using aegis::wrap::Fate;
 using aegis::wrap::Moment;
 using aegis::wrap::Relayed;
 using aegis::wrap::Session;
 using nlohmann::json;
-
-class NoRandomness final : public aegis::wrap::Randomness {
- public:
-  std::string hex128() override { return std::string(32, 'a'); }
-};
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-bool is_operation(const json& message) {
-  if (!message.is_object() || !message.contains("method") || message["method"] != "tools/call")
-    return false;
-  return message.contains("params") && message["params"].is_object() &&
-         message["params"].contains("name") && message["params"]["name"] == "read_text";
-}
 
 /// Each message of a frame: a batch's elements, or the one that there is.
 template <typename Once>
@@ -89,7 +77,7 @@ class World {
       tasks_.push_back(each.ticket);
     if (fate == Fate::drop) return;
     for_each_message(frame, [this](const json& message) {
-      require(!is_operation(message));
+      require(!is_call_of("read_text", message));
       if (message.is_object() && message.contains("method") && message.contains("id"))
         ++forwarded_[spelled_alike(message["id"])];
     });

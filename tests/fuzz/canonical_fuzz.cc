@@ -2,7 +2,6 @@
 // The canonical reader against another JSON library and against its own writer: what it takes is
 // written again byte for byte, and what it says of other texts (JSON or not) the library says too.
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,19 +10,14 @@
 
 #include "mcp/json/canonical.h"
 #include "mcp/json/canonical_shape.h"
+#include "tests/fuzz/require.h"
+#include "tests/mcp/json/rewrite.h"
 
 namespace {
 
+using aegis::fuzz::require;
 using namespace aegis::mcp::json;
 using Kind = CanonicalFlaw::Kind;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-void close(const CanonicalNode& node, CanonicalWriter& writer) {
-  node.is(CanonicalNode::Type::object) ? writer.end_object() : writer.end_array();
-}
 
 /// The writer has no booleans, and its names no escapes: such texts are compared by the library
 /// alone.
@@ -35,42 +29,6 @@ bool is_writable(const CanonicalNode& root) {
       return false;
   }
   return true;
-}
-
-/// False for one whose children come next.
-bool write_leaf(const CanonicalNode& node, CanonicalWriter& writer) {
-  switch (node.type) {
-    case CanonicalNode::Type::string:
-      writer.string(node.string);
-      return true;
-    case CanonicalNode::Type::integer:
-      writer.integer(node.integer);
-      return true;
-    case CanonicalNode::Type::object:
-      writer.begin_object();
-      return false;
-    case CanonicalNode::Type::array:
-      writer.begin_array();
-      return false;
-    case CanonicalNode::Type::boolean:
-      break;
-  }
-  return true;
-}
-
-std::string rewritten(const CanonicalNode& root) {
-  std::string out;
-  CanonicalWriter writer{out};
-  std::vector<const CanonicalNode*> open;
-  for (const CanonicalNode* node = &root; node != root.end(); ++node) {
-    for (; !open.empty() && open.back()->end() == node; open.pop_back())
-      close(*open.back(), writer);
-    if (!open.empty() && open.back()->is(CanonicalNode::Type::object)) writer.name(node->name);
-    if (!write_leaf(*node, writer)) open.push_back(node);
-  }
-  for (; !open.empty(); open.pop_back())
-    close(*open.back(), writer);
-  return out;
 }
 
 void check_canonical(std::string_view text, const CanonicalNode& root) {

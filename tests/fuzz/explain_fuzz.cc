@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "confine/explain.h"
 #include "confine/sensitive.h"
 #include "policy/sensitive.h"
+#include "tests/fuzz/require.h"
 
 namespace {
 
@@ -21,10 +21,7 @@ using aegis::confine::is_within;
 using aegis::confine::PathGrants;
 using aegis::confine::Wish;
 using aegis::confine::Wishes;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using aegis::fuzz::require;
 
 PathGrants some_grants() {
   PathGrants grants;

@@ -5,22 +5,19 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "confine/hint.h"
 #include "confine/hint_text.h"
+#include "tests/fuzz/require.h"
 
 namespace {
 
 using aegis::confine::EarlyDeath;
 using aegis::confine::PathGrants;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using aegis::fuzz::require;
 
 bool is_control(char each) {
   const auto byte = static_cast<unsigned char>(each);

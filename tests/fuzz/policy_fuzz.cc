@@ -4,7 +4,6 @@
 // walk over its rules does.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,10 +11,12 @@
 #include "mcp/json/canonical.h"
 #include "mcp/json/utf8.h"
 #include "policy/policy.h"
+#include "tests/fuzz/require.h"
 #include "tests/policy/walk.h"
 
 namespace {
 
+using aegis::fuzz::require;
 using aegis::policy::Action;
 using aegis::policy::Call;
 using aegis::policy::Diagnostic;
@@ -24,10 +25,6 @@ using aegis::policy::Policy;
 using aegis::policy::Purpose;
 using aegis::policy::Rule;
 namespace json = aegis::mcp::json;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 void require_one_answer(const Loaded& loaded) {
   bool has_error = false;

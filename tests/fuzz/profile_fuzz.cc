@@ -3,20 +3,17 @@
 // lines that written out again give the same.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "confine/profile.h"
+#include "tests/fuzz/require.h"
 
 namespace {
 
 using aegis::confine::parse_profile;
 using aegis::confine::Profile;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
+using aegis::fuzz::require;
 
 std::string written(const Profile::PathLine& line) {
   std::string text = "read";

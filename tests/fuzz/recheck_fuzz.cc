@@ -4,25 +4,22 @@
 // that moves a terminal.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include "policy/recheck.h"
+#include "tests/fuzz/require.h"
 
 namespace {
 
+using aegis::fuzz::require;
 using aegis::policy::Loaded;
 using aegis::policy::Policy;
 using aegis::policy::Purpose;
 using aegis::policy::Rechecker;
 using aegis::policy::RecheckReport;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 const Policy& policy() {
   static const Loaded loaded = aegis::policy::parse_policy(

@@ -3,7 +3,6 @@
 // a frame that a JSON library takes for a call of `evil` never passes, every answer of ours is
 // JSON, and the record verifies.
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
@@ -11,36 +10,25 @@
 
 #include "audit/verify.h"
 #include "tests/audit/memory_sink.h"
+#include "tests/fuzz/require.h"
+#include "tests/fuzz/session_parts.h"
 #include "wrap/session.h"
 
 namespace {
 
+using aegis::fuzz::is_call_of;
+using aegis::fuzz::NoRandomness;
+using aegis::fuzz::require;
 using aegis::wrap::Fate;
 using aegis::wrap::Moment;
 using aegis::wrap::Session;
 using nlohmann::json;
 
-class NoRandomness final : public aegis::wrap::Randomness {
- public:
-  std::string hex128() override { return std::string(32, 'a'); }
-};
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-bool is_evil_call(const json& message) {
-  if (!message.is_object() || !message.contains("method") || message["method"] != "tools/call")
-    return false;
-  return message.contains("params") && message["params"].is_object() &&
-         message["params"].contains("name") && message["params"]["name"] == "evil";
-}
-
 bool holds_evil_call(std::string_view frame) {
   const json parsed = json::parse(frame, nullptr, false);
-  if (!parsed.is_array()) return is_evil_call(parsed);
+  if (!parsed.is_array()) return is_call_of("evil", parsed);
   for (const json& element : parsed) {
-    if (is_evil_call(element)) return true;
+    if (is_call_of("evil", element)) return true;
   }
   return false;
 }

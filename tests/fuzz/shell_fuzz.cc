@@ -4,24 +4,21 @@
 // nothing that a shell would expand.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "policy/shell.h"
+#include "tests/fuzz/require.h"
 
 namespace {
 
+using aegis::fuzz::require;
 using aegis::policy::ShellFault;
 using aegis::policy::ShellReading;
 using aegis::policy::SimpleCommand;
 using Commands = std::vector<SimpleCommand>;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 std::string quoted(std::string_view word) {
   std::string out = " '";

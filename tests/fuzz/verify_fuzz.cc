@@ -3,7 +3,6 @@
 // may leave them to this program: in a line, @P stands for the hash of the line before, @Z for 64
 // zeros, @U for the public key, @K for its id, and @S for the signature of the line without it.
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,15 +12,13 @@
 
 #include "audit/key.h"
 #include "audit/verify.h"
+#include "tests/fuzz/require.h"
 
 namespace {
 
+using aegis::fuzz::require;
 using namespace aegis::audit;
 using nlohmann::json;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
 
 const SigningKey& key() {
   static const SigningKey kept{[] {

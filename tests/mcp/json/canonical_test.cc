@@ -11,6 +11,8 @@
 
 #include <doctest/doctest.h>
 
+#include "tests/mcp/json/rewrite.h"
+
 namespace aegis::mcp::json {
 namespace {
 
@@ -315,47 +317,6 @@ class Composer {
   CanonicalWriter writer_{out_};
   std::vector<Level> open_;
 };
-
-void close(const CanonicalNode& node, CanonicalWriter& writer) {
-  node.is(CanonicalNode::Type::object) ? writer.end_object() : writer.end_array();
-}
-
-/// False for one whose children come next.
-bool write_leaf(const CanonicalNode& node, CanonicalWriter& writer) {
-  switch (node.type) {
-    case CanonicalNode::Type::string:
-      writer.string(node.string);
-      return true;
-    case CanonicalNode::Type::integer:
-      writer.integer(node.integer);
-      return true;
-    case CanonicalNode::Type::object:
-      writer.begin_object();
-      return false;
-    case CanonicalNode::Type::array:
-      writer.begin_array();
-      return false;
-    case CanonicalNode::Type::boolean:
-      break;
-  }
-  return true;
-}
-
-/// Writes again what was read.
-std::string rewritten(const CanonicalNode& root) {
-  std::string out;
-  CanonicalWriter writer{out};
-  std::vector<const CanonicalNode*> open;
-  for (const CanonicalNode* node = &root; node != root.end(); ++node) {
-    for (; !open.empty() && open.back()->end() == node; open.pop_back())
-      close(*open.back(), writer);
-    if (!open.empty() && open.back()->is(CanonicalNode::Type::object)) writer.name(node->name);
-    if (!write_leaf(*node, writer)) open.push_back(node);
-  }
-  for (; !open.empty(); open.pop_back())
-    close(*open.back(), writer);
-  return out;
-}
 
 }  // namespace
 
