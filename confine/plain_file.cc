@@ -64,7 +64,9 @@ bool await_removals(int folder, const std::string& name) noexcept {
   const std::string parent = slash == std::string::npos ? "." : name.substr(0, slash);
   const Fd list(open_beneath(folder, parent, O_RDONLY | O_DIRECTORY));
   if (!list.is_open()) return false;
-  // Too small for an entry (EINVAL, getdents(2)), which is found out with the lock held.
+  // From the end, where that can be told: ext4 would sort a large folder's names for one entry. Too
+  // small for any (EINVAL, getdents(2)), which is found out with the lock held.
+  ::lseek(list.get(), 0, SEEK_END);
   char entry[1];
   return ::syscall(SYS_getdents64, list.get(), entry, sizeof entry) >= 0 || errno == EINVAL;
 }
