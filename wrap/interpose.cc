@@ -108,15 +108,21 @@ Result<std::optional<Confinement>> prepare_confinement(const InterposeOptions& o
 
 /// A closed one when none was asked for. A confined program, this or an earlier one, may have put a
 /// link there to have aegis write elsewhere; whoever starts nothing confined may want his link.
+/// O_NONBLOCK: a FIFO that nobody reads must stop neither the start (open(2) says ENXIO) nor later
+/// the relay (EAGAIN ends the copy); to a regular file it means nothing.
 Result<Fd> open_stderr_log(const InterposeOptions& options) {
   if (!options.stderr_log) return Fd();
   constexpr std::string_view kDoing = "open --stderr-log";
   constexpr mode_t kPrivate = 0600;
   const int no_links = options.confine ? O_NOFOLLOW : 0;
   Fd file(::open(options.stderr_log->c_str(),
-                 O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | no_links,
+                 O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | no_links,
                  kPrivate));
   if (file.is_open()) return file;
+  if (errno == ENXIO) {
+    return confine::refusal(
+        kDoing, *options.stderr_log, "a FIFO that nobody reads, or no device; name a file");
+  }
   if (errno != ELOOP || !options.confine) return errno_error(kDoing, *options.stderr_log);
   return confine::refusal(kDoing,
                           *options.stderr_log,

@@ -308,6 +308,9 @@ class Records(BadInput):
 
     def test_a_stderr_log_that_cannot_be_opened(self):
         self.wrap_refused("--stderr-log", self.path("none", "log"), says=["No such file"])
+        fifo = self.path("fifo")
+        os.mkfifo(fifo)
+        self.wrap_refused("--stderr-log", fifo, says=[fifo, "a FIFO that nobody reads"])
 
 
 if __name__ == "__main__":
