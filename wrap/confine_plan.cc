@@ -2,6 +2,7 @@
 // See confine_plan.h.
 #include "wrap/confine_plan.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -84,11 +85,15 @@ Result<ResolvedPath> resolve_workspace(const std::string& path) {
   return workspace;
 }
 
-/// Without a home nothing below it is granted, and that is all.
+/// Without a home nothing below it is granted, and that is all. A file in its place (/dev/null, of
+/// some accounts) is none.
 void find_home(Invocation& invocation) {
   if (auto home = home_folder()) invocation.home = std::move(home).value();
   while (invocation.home.size() > 1 && invocation.home.back() == '/')
     invocation.home.pop_back();
+  struct stat status {};
+  if (::stat(invocation.home.c_str(), &status) == 0 && !S_ISDIR(status.st_mode))
+    invocation.home.clear();
   if (const auto home = confine::resolve_grant(invocation.home, kRead))
     invocation.real_home = home->grant.path;
 }
@@ -319,7 +324,7 @@ Result<std::string> shown_profile(const ConfineRequest& request,
                                   const std::vector<std::string>& environment) {
   if (request.profile) return AEGIS_TRY(read_profile(*request.profile)).text;
   if (argv.empty()) {
-    return Error{"--show-profile: which one? Name it with --profile, or give the command"};
+    return Error{"--show-profile: which one? name it with --profile, or give the command"};
   }
   return AEGIS_TRY(look_at(request, argv, environment)).profile.text;
 }

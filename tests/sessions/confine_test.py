@@ -204,6 +204,12 @@ class Streams(ConfineCase):
         self.assertEqual(names, {"HOME": self.home, "PATH": env["PATH"], "LC_ALL": "C", "GIVEN": "1", "MADE": "2=3",
                                  "TMPDIR": "/tmp"})
 
+    def test_a_file_for_a_home_is_no_home(self):
+        for home in ("/dev/null", self.write("no-home", "")):
+            with self.subTest(home):
+                run = self.confine(command=["/bin/true"], env=self.env(HOME=home))
+                self.assertEnded(run, 0)
+
 
 class End(ConfineCase):
     def stop(self, script, *signals, tier="full"):
