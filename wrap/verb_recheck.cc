@@ -102,6 +102,10 @@ int recheck(const policy::Policy& policy, const std::string& path, Form form) {
   for (const std::string& note : report.notes) {
     log(confine::refusal("recheck", path, note));
   }
+  if (report.unchanged + report.differing + report.unanswered + report.unread_lines == 0) {
+    log(confine::refusal(
+        "recheck", path, "it holds no outcome of a call, so there was none to judge"));
+  }
   const bool is_said = write_out(form == Form::json ? policy::encode_json(report)
                                                     : policy::encode_text(report.calls));
   return is_said ? exit_of(report) : kUnreadable;

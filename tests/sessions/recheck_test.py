@@ -86,6 +86,15 @@ class Recheck(harness.SessionCase):
         self.assertEqual((found.returncode, found.stderr), (0, ""), found.stdout)
         self.assertRegex(found.stdout, r"^call \S+ session 0 seq 2: unchanged allowed\n$")
 
+    def test_a_record_without_a_call_is_said_to_be_one(self):
+        for name in ("empty.aarl", "torn.aarl"):
+            path = self.path(name)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("" if name == "empty.aarl" else "{")
+            found = self.aegis("recheck", "--policy", self.policy(name="none.json"), path)
+            self.assertEqual((found.returncode, found.stdout), (0, ""))
+            self.assertRegex(found.stderr, rf"(?m)^aegis: recheck: {path}: it holds no outcome of a call")
+
     def test_it_needs_no_key_and_the_same_bytes_say_the_same(self):
         policy = self.policy(name="p.json")
         env = {"PATH": "/usr/bin:/bin"}
