@@ -91,6 +91,9 @@ constexpr std::string_view kSyscall =
     "architecture do not run";
 constexpr std::string_view kMemory = "it ran out of memory: --max-memory takes more";
 constexpr std::string_view kThreads = "it ran out of processes and threads: --max-pids takes more";
+constexpr std::string_view kRoom =
+    "its private /tmp is full: --allow-write a folder and --allow-env TMPDIR=<it>, or a larger "
+    "--max-new-files where one was given";
 constexpr std::string_view kPackage =
     "a package is not in what is granted: --allow-read with the folder that holds it";
 constexpr Plain kPlain[] = {
@@ -106,9 +109,8 @@ constexpr Plain kPlain[] = {
     {"too many open files", "it ran out of descriptors: --max-open-files takes more"},
     {"efbig", "a file of its grew too large: --max-file-size takes more"},
     {"file too large", "a file of its grew too large: --max-file-size takes more"},
-    {"enospc", "its private /tmp is full: --allow-write a folder and --allow-env TMPDIR=<it>"},
-    {"no space left on device",
-     "its private /tmp is full: --allow-write a folder and --allow-env TMPDIR=<it>"},
+    {"enospc", kRoom},
+    {"no space left on device", kRoom},
     {"error while loading shared libraries",
      "a library is not in what is granted: --allow-exec with the folder that holds it"},
     {"no module named", kPackage},

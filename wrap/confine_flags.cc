@@ -86,7 +86,9 @@ void ConfineFlags::add_grants(Flags& flags) {
 void ConfineFlags::add_bounds(Flags& flags) {
   flags.add_text({"--max-memory", "BYTES", "private memory of a process (default: 4GiB)"},
                  sizes_[memory]);
-  flags.add_number({"--max-pids", "N", "processes and threads together (default: 1024)"},
+  flags.add_number({"--max-pids",
+                    "N",
+                    "processes and threads together (default: 1024; in tier full at least 301)"},
                    kProcesses,
                    counts_[processes]);
   flags.add_number({"--max-cpu-seconds", "N", "processor time of a process (default: no bound)"},

@@ -88,7 +88,8 @@ Result<void> check_exposure(const PathGrants& grants, const Kept& kept) {
       {kept.key,
        "the signing key",
        Harm::read,
-       "grant a narrower folder, or name a key elsewhere with --signing-key"},
+       "grant a narrower folder, or, where the verb has it, name a key elsewhere with "
+       "--signing-key"},
       {kept.record,
        "the record",
        Harm::written,

@@ -17,11 +17,17 @@ namespace aegis::wrap {
 namespace {
 
 using confine::code_error;
+using confine::describe;
 using confine::errno_error;
+using confine::Error;
 using confine::Fd;
 using confine::refusal;
 using confine::Result;
 
+/// Only for the default key and record are folders made.
+constexpr const char* kElsewhere =
+    "; aegis keeps its key and records below HOME: set that to a folder of yours, or name other "
+    "places (--signing-key, --audit; for keygen --out)";
 constexpr std::size_t kMaxUserEntry = std::size_t{1} << 20;
 
 confine::Result<std::string> home_of_user() {
@@ -54,8 +60,9 @@ Result<std::string> below_home(const char* relative) {
 /// Nothing to do when it is there; whether it is a folder shows when it is used.
 Result<void> make_one_folder(const std::string& folder) {
   if (::mkdir(folder.c_str(), 0700) != 0) {
-    if (errno == EEXIST) return {};
-    return errno_error("make a folder", folder);
+    const int code = errno;
+    if (code == EEXIST) return {};
+    return Error{describe(code_error("make a folder", folder, code)) + kElsewhere};
   }
   const Fd parent = AEGIS_TRY(open_folder(folder_of(folder)));
   if (::fsync(parent.get()) != 0) return errno_error("fsync the folder of", folder);

@@ -249,7 +249,8 @@ Result<std::string> find_program(const std::string& command) {
   }
   if (!denied.empty()) return confine::code_error("run", denied, EACCES);
   return Error{"run: " + command + ": not found in PATH (" + path +
-                   "); give its absolute path, or set PATH in the client's config",
+                   "); give its absolute path, or set PATH where aegis is started (for a server: "
+                   "the client's config)",
                ENOENT};
 }
 
