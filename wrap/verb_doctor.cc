@@ -38,9 +38,8 @@ constexpr VerbText kText = {
     "[--json]",
     "Tells which layers of confinement this kernel and this user can have, by trying them, and "
     "what\n"
-    "to do about each that is missing; then tries two dozen escapes inside a real confinement, "
-    "each\n"
-    "of which must be refused.\n"
+    "to do about each that is missing; then tries more than two dozen escapes inside a real\n"
+    "confinement, each of which must be refused.\n"
     "Exit: 0 when tier full holds, 1 when something is missing or an escape was not refused.",
     "  aegis doctor\n"
     "  aegis doctor --json"};
