@@ -65,6 +65,15 @@ std::string_view number_hint(Node scalar) {
   return looks_like_one ? "; write it in plain decimal digits" : "";
 }
 
+/// Two kinds of policy are taken for each other: a member of one that stands in the other tells.
+std::string_view elsewhere_hint(Node name) {
+  if (name.kind() != Kind::scalar) return "";
+  if (name.text() == "rules") return "; rules are for wrap --policy and recheck";
+  if (name.text() == "workspace_root")
+    return "; a broker's policy is for mcp, run, check and wrap --broker";
+  return "";
+}
+
 }  // namespace
 
 bool FieldReader::gather(Node map,
@@ -86,7 +95,8 @@ void FieldReader::gather_member(Document::Member member,
   const auto name =
       is_scalar ? std::find(names.begin(), names.end(), member.name.text()) : names.end();
   if (name == names.end()) {
-    error(member.name, "unknown field; expected one of " + join(names, ", "));
+    std::string message = "unknown field; expected one of " + join(names, ", ");
+    error(member.name, message.append(elsewhere_hint(member.name)));
     return;
   }
   Field& field = fields[static_cast<std::size_t>(name - names.begin())];

@@ -103,6 +103,11 @@ TEST_CASE("unknown and repeated members and items are refused") {
                "unknown field; expected one of version, policy_id, name, description, "
                "workspace_root, allowed_operations, path_rules, execution_rules, "
                "require_approval_for");
+  check_member("rules: []",
+               "1:rules",
+               "unknown field; expected one of version, policy_id, name, description, "
+               "workspace_root, allowed_operations, path_rules, execution_rules, "
+               "require_approval_for; rules are for wrap --policy and recheck");
   check_member("path_rules: {allowed_paths: [a]}",
                "14:path_rules.allowed_paths",
                "unknown field; expected one of allowed_subpaths, denied_patterns, "

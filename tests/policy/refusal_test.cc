@@ -21,6 +21,10 @@ TEST_CASE("a policy that lacks what must be said, or says another version, is re
        "version: 2\nnew_field: 1\n",
        {"1:10:version: expected the number 1, found \"2\"",
         "2:1:new_field: unknown field; expected one of version, default, rules"}},
+      {"a broker's policy",
+       "version: 1\nworkspace_root: w\nrules: []\n",
+       {"2:1:workspace_root: unknown field; expected one of version, default, rules; a broker's "
+        "policy is for mcp, run, check and wrap --broker"}},
       {"version in quotes",
        "version: \"1\"\nrules: []\n",
        {"1:10:version: expected the number 1, found the quoted text \"1\"; leave the quotes out"}},
