@@ -65,4 +65,4 @@ clean: ## remove every build folder
 	rm -rf build build-*
 
 help:
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 14
