@@ -3,16 +3,20 @@
 // cgroup-v1/{memory,pids}.rst.
 #include "confine/cgroup.h"
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -48,13 +52,52 @@ Result<void> write_setting(const std::string& folder, const Setting& setting) {
   return {};
 }
 
+constexpr std::string_view kPrefix = "aegis-";
+constexpr std::size_t kDigits = 16;
+
 std::optional<std::string> random_name() {
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof number, 0) != sizeof number) return std::nullopt;
-  std::array<char, 32> name{};
+  std::array<char, kDigits + 1> digits{};
   static_cast<void>(std::snprintf(
-      name.data(), name.size(), "aegis-%016llx", static_cast<unsigned long long>(number)));
-  return std::string(name.data());
+      digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(number)));
+  return std::string(kPrefix) + digits.data();
+}
+
+/// One that random_name() could have given.
+bool is_name_of_ours(std::string_view name) {
+  return name.starts_with(kPrefix) && name.size() == kPrefix.size() + kDigits &&
+         name.find_first_not_of("0123456789abcdef", kPrefix.size()) == std::string_view::npos;
+}
+
+/// What whoever makes a cgroup, enters it or is to remove it has open, or shares. So a lock on it
+/// (flock(2): it is the open file's, not the process's) is there as long as one of them lives.
+Fd open_entrance(CgroupVersion version, const std::string& folder) {
+  // Not cgroup.procs, which moves whole processes: the kernel waits until no process of the system
+  // is being made or ended, 5 to 20 ms (cgroup_attach_lock in kernel/cgroup/cgroup.c).
+  return version == CgroupVersion::v1
+             ? Fd(::open((folder + "/tasks").c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW))
+             : Fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+}
+
+/// 0 or an errno: EWOULDBLOCK when another has it.
+int lock(const Fd& entrance) {
+  return ::flock(entrance.get(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+}
+
+/// An aegis that was killed with all its processes has left its cgroups: the user's, empty, and
+/// with a lock that nobody holds. What cannot be removed stays.
+void remove_abandoned(CgroupVersion version, const std::string& parent) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> names(::opendir(parent.c_str()), &::closedir);
+  while (const dirent* const entry = names ? ::readdir(names.get()) : nullptr) {
+    if (!is_name_of_ours(entry->d_name)) continue;
+    const std::string folder = parent + "/" + entry->d_name;
+    struct stat status {};
+    if (::lstat(folder.c_str(), &status) != 0 || status.st_uid != ::geteuid()) continue;
+    const Fd entrance = open_entrance(version, folder);
+    // Empty is what rmdir asks of it: no process, and no cgroup in it.
+    if (entrance.is_open() && lock(entrance) == 0) static_cast<void>(::rmdir(folder.c_str()));
+  }
 }
 
 void pause_shortly() {
@@ -132,23 +175,33 @@ Result<Cgroup> make_v1(const Wanted& wanted, std::string_view cgroups, std::stri
 
 }  // namespace
 
+Result<Cgroup> Cgroup::make_empty(CgroupVersion version, const std::string& parent) {
+  constexpr int kAttempts = 16;
+  for (int i = 0; i < kAttempts; ++i) {
+    const std::optional<std::string> name = random_name();
+    if (!name) return errno_error(kDoing, parent);
+    std::string path = parent + "/" + *name;
+    constexpr mode_t kMode = 0755;
+    if (::mkdir(path.c_str(), kMode) != 0) return errno_error(kDoing, parent);
+    Cgroup made(version, std::move(path));
+    made.entrance_ = open_entrance(version, made.path_);
+    const int code = made.entrance_.is_open() ? lock(made.entrance_) : errno;
+    // Until it is locked another aegis can take it for abandoned; from then on none does.
+    const bool is_taken = code == ENOENT || code == ENODEV || code == EWOULDBLOCK;
+    if (is_taken || ::access(made.path_.c_str(), F_OK) != 0) continue;
+    if (!made.entrance_.is_open()) return code_error(kDoing, made.path_, code);
+    return made;
+  }
+  return refusal(kDoing, parent, "each one that was made was removed by another process at once");
+}
+
 Result<Cgroup> Cgroup::make(CgroupVersion version,
                             const std::string& parent,
                             const std::vector<Setting>& settings) {
-  const std::optional<std::string> name = random_name();
-  if (!name) return errno_error(kDoing, parent);
-  std::string path = parent + "/" + *name;
-  constexpr mode_t kMode = 0755;
-  if (::mkdir(path.c_str(), kMode) != 0) return errno_error(kDoing, parent);
-  Cgroup made(version, std::move(path));
+  remove_abandoned(version, parent);
+  Cgroup made = AEGIS_TRY(make_empty(version, parent));
   for (const Setting& setting : settings)
     AEGIS_TRY(write_setting(made.path_, setting));
-  // Not by cgroup.procs, which moves whole processes: the kernel waits until no process of the
-  // system is being made or ended, 5 to 20 ms (cgroup_attach_lock in kernel/cgroup/cgroup.c).
-  made.entrance_ = version == CgroupVersion::v1
-                       ? Fd(::open((made.path_ + "/tasks").c_str(), O_WRONLY | O_CLOEXEC))
-                       : Fd(::open(made.path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!made.entrance_.is_open()) return errno_error(kDoing, made.path_);
   return made;
 }
 

@@ -46,7 +46,8 @@ class Cgroup {
     std::string value;
     Need need = Need::required;
   };
-  /// Makes a folder in `parent`.
+  /// Makes a folder in `parent`, and takes away what an aegis of this user that was killed as a
+  /// whole has left there.
   static Result<Cgroup> make(CgroupVersion version,
                              const std::string& parent,
                              const std::vector<Setting>& settings);
@@ -74,10 +75,11 @@ class Cgroup {
   bool remove();
 
  private:
+  static Result<Cgroup> make_empty(CgroupVersion version, const std::string& parent);
   Cgroup(CgroupVersion version, std::string path) : version_(version), path_(std::move(path)) {}
   CgroupVersion version_;
   std::string path_;  // empty: none any more
-  Fd entrance_;       // v1: its file tasks; v2: itself, O_PATH
+  Fd entrance_;       // v1: its file tasks; v2: itself. Locked, which tells others that it is used
 };
 
 /// The cgroups of one sandbox: one in v2, or up to two in v1, or none.

@@ -4,7 +4,10 @@
 #include "confine/cgroup.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -230,6 +233,57 @@ TEST_CASE("what is still in a cgroup of v2 ends with it, in v1 the cgroup stays 
   }
 }
 
+TEST_CASE("what was left by a maker that was killed as a whole is taken away, and nothing else") {
+  const std::string cgroups = file_text("/proc/self/cgroup");
+  const std::string mounts = file_text("/proc/self/mountinfo");
+  for (const auto& place :
+       {find_cgroup_v2(cgroups, mounts), find_cgroup_v1("memory", cgroups, mounts)}) {
+    if (!place) continue;
+    const auto make = [&place] { return Cgroup::make(place->version, place->folder, {}); };
+    const Result<Cgroup> in_use = make();
+    if (!in_use) continue;  // told above
+    // Not by a name of ours, or by one that is not whole.
+    const std::string others = place->folder + "/aegis-0123456789abcdeg";
+    REQUIRE(::mkdir(others.c_str(), 0755) == 0);
+    int path_pipe[2];
+    REQUIRE(::pipe2(path_pipe, O_CLOEXEC) == 0);
+    // One that makes a cgroup, has a process that could enter it, and is killed.
+    const pid_t maker = ::fork();
+    REQUIRE(maker >= 0);
+    if (maker == 0) {
+      const Result<Cgroup> left = make();
+      const pid_t heir = left ? ::fork() : -1;
+      if (heir == 0) {
+        for (;;)
+          ::pause();
+      }
+      const std::string told = std::to_string(heir) + " " + (left ? left->path() : "");
+      static_cast<void>(::write(path_pipe[1], told.data(), told.size()) > 0);
+      ::raise(SIGKILL);
+    }
+    char told[4096] = {};
+    REQUIRE(::read(path_pipe[0], told, sizeof told - 1) > 0);
+    REQUIRE(::waitpid(maker, nullptr, 0) == maker);
+    std::istringstream words(told);
+    pid_t heir = -1;
+    std::string left;
+    words >> heir >> left;
+    REQUIRE(heir > 0);
+    CHECK(make());
+    CHECK(std::filesystem::is_directory(left));  // it may enter yet
+    const Fd watched(static_cast<int>(::syscall(SYS_pidfd_open, heir, 0)));
+    REQUIRE(::kill(heir, SIGKILL) == 0);
+    pollfd ended{watched.get(), POLLIN, 0};
+    REQUIRE(::poll(&ended, 1, -1) == 1);
+    CHECK(make());
+    CHECK_FALSE(std::filesystem::exists(left));
+    CHECK(std::filesystem::is_directory(in_use->path()));
+    CHECK(::rmdir(others.c_str()) == 0);
+    ::close(path_pipe[0]);
+    ::close(path_pipe[1]);
+  }
+}
+
 TEST_CASE("a setting that the kernel does not take is an error, and leaves no cgroup") {
   const std::string mounts = file_text("/proc/self/mountinfo");
   const auto place = find_cgroup_v1("pids", file_text("/proc/self/cgroup"), mounts);
@@ -239,6 +293,8 @@ TEST_CASE("a setting that the kernel does not take is an error, and leaves no cg
     const auto all = std::filesystem::directory_iterator(place->folder);
     return std::distance(begin(all), end(all));
   };
+  // What it finds abandoned goes with the first.
+  static_cast<void>(Cgroup::make(place->version, place->folder, {}));
   const auto before = count();
   const Result<Cgroup> bad = Cgroup::make(place->version, place->folder, {{"pids.max", "many"}});
   CHECK_FALSE(bad);
