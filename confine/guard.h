@@ -50,7 +50,7 @@ struct GuardPlan {
 /// Makes in each git folder what could otherwise be made by the program: an empty `hooks`, a
 /// `commondir` holding "." (to git what it is without one), an empty `config.worktree` where the
 /// configuration asks for one; where the user may not, neither may the program, and it is watched.
-/// Errors: something there cannot be judged; the message says what to do.
+/// Errors: something there cannot be judged. Only who calls can tell how to go without the guard.
 Result<GuardPlan> plan_guard(const GuardOptions& options);
 
 /// Whether `path`, relative, bears a guarded name, lies in something that does, or stands on the

@@ -69,9 +69,7 @@ void GuardBook::fail(Error error) {
 }
 
 void GuardBook::refuse(const std::string& name, std::string_view why) {
-  fail(refusal(kDoing,
-               join(folder(), name),
-               std::string(why).append("; --allow-config-write goes without the guard")));
+  fail(refusal(kDoing, join(folder(), name), why));
 }
 
 std::optional<std::string> GuardBook::name_of(const std::string& from, const std::string& written) {

@@ -49,7 +49,7 @@ class GuardBook {
   std::optional<std::string> name_of(const std::string& from, const std::string& written);
 
   void fail(Error error);
-  /// "<name>: <why>; --allow-config-write goes without the guard".
+  /// "<name>: <why>".
   void refuse(const std::string& name, std::string_view why);
 
   /// Sorted, each once, and nothing below what is read-only as a whole.

@@ -95,8 +95,7 @@ Result<GuardWatch> GuardWatch::start(GuardPlan plan, std::string quarantine) {
       return refusal(
           kDoing,
           watch.plan_.folder,
-          "too many inotify instances of this user; raise "
-          "fs.inotify.max_user_instances, or go without the guard: --allow-config-write");
+          "too many inotify instances of this user; raise fs.inotify.max_user_instances");
     }
     return errno_error(kDoing, watch.plan_.folder);
   }

@@ -17,16 +17,27 @@ void add_places(const std::string& place,
     to.push_back(place + "/" + each.name);
 }
 
+/// For whoever asked for a run: he knows no path of the host's, and has no flag that lifts the
+/// guard.
+Error told_for(const WorkerFiles::Bind& bind, Error error) {
+  const std::string& path = bind.source.path;
+  if (const std::size_t at = error.doing.find(path); at != std::string::npos)
+    error.doing.replace(at, path.size(), bind.place);
+  if (error.code == 0) error.doing += "; mend it, or name a writable path without it";
+  return error;
+}
+
 }  // namespace
 
 Result<SandboxGuards> SandboxGuards::plan(const std::string& home, Spec& spec) {
   SandboxGuards guards;
   for (const WorkerFiles::Bind& bind : spec.worker->binds) {
     if (!bind.source.is_directory) continue;
-    GuardPlan plan = AEGIS_TRY(plan_guard({bind.source.path, home}));
-    add_places(bind.place, plan.self_bound, spec.self_bound);
-    add_places(bind.place, plan.read_only, spec.read_only);
-    guards.plans_.push_back(std::move(plan));
+    Result<GuardPlan> plan = plan_guard({bind.source.path, home});
+    if (!plan) return told_for(bind, std::move(plan).error());
+    add_places(bind.place, plan->self_bound, spec.self_bound);
+    add_places(bind.place, plan->read_only, spec.read_only);
+    guards.plans_.push_back(std::move(plan).value());
   }
   return guards;
 }

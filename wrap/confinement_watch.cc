@@ -33,6 +33,12 @@ std::string describe_with_flag(const confine::GuardFinding& finding) {
   return confine::describe(finding) + (is_moved ? "; --allow-config-write would let it be" : "");
 }
 
+/// The same flag, for what the guard refuses by itself.
+confine::Error with_flag(confine::Error error) {
+  if (error.code == 0) error.doing += "; --allow-config-write goes without the guard";
+  return error;
+}
+
 Result<Fd> make_timer() {
   Fd timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   const itimerspec every_second{{1, 0}, {0, 1}};  // and at once
@@ -69,7 +75,9 @@ void append(std::vector<std::string> from, std::vector<std::string>& to) {
 Result<void> Confinement::plan_guards(const ConfineRequest& request, confine::Spec& spec) {
   if (request.config_write == ConfineRequest::ConfigWrite::allowed) return {};
   for (const std::string& folder : AEGIS_TRY(folders_to_guard(request, spec.paths))) {
-    plans_.push_back(AEGIS_TRY(confine::plan_guard({folder, spec.home})));
+    auto plan = confine::plan_guard({folder, spec.home});
+    if (!plan) return with_flag(std::move(plan).error());
+    plans_.push_back(std::move(plan).value());
     for (const std::string& note : plans_.back().notes)
       log("confine: " + note);
   }
@@ -91,8 +99,11 @@ Result<void> Confinement::start_watching() {
   }
   // Made when it is needed.
   const std::string quarantine = quarantine_of_run(spec().home);
-  for (confine::GuardPlan& plan : plans_)
-    guards_.push_back(AEGIS_TRY(confine::GuardWatch::start(std::move(plan), quarantine)));
+  for (confine::GuardPlan& plan : plans_) {
+    auto guard = confine::GuardWatch::start(std::move(plan), quarantine);
+    if (!guard) return with_flag(std::move(guard).error());
+    guards_.push_back(std::move(guard).value());
+  }
   plans_.clear();
   timer_ = AEGIS_TRY(make_timer());
   return {};

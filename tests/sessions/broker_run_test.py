@@ -284,6 +284,18 @@ class Running(BrokerCase):
                  for name in names]
         self.assertEqual(len(moved), 1, moved)
 
+    def test_a_folder_that_cannot_be_guarded_is_not_lent(self):
+        os.mkdir(self.path("ws", "data", ".git"))
+        self.write("ws/data/.git/HEAD", "")
+        self.write("ws/data/.git/config", "#" * (1 << 20) + "\n")
+        run = self.ask("run", request("run_command", argv=["touch", "data/x"], writable=["data"]))
+        self.assertAnswer(run, 3, status="refused", code="SANDBOX_UNAVAILABLE")
+        self.assertIn("/workspace/data/.git/config: it is larger than 1 MiB; mend it, or name a writable path without",
+                      run.answer["reason"])
+        self.assertNotIn(b"--allow", run.stdout + run.stderr)
+        self.assertNotIn(self.dir, run.answer["reason"])
+        self.assertFalse(os.path.exists(self.path("ws", "data", "x")))
+
     def test_a_signal_ends_the_run_and_seals_the_record(self):
         wanted = self.write("forever.json", json.dumps(request("run_python", code="import time\ntime.sleep(19)")))
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

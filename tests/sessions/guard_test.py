@@ -80,6 +80,12 @@ class GuardTest(harness.SessionCase):
         self.assertEqual(self.read(".git/config"), "x\n")
         self.assertTrue(os.path.isdir(os.path.join(self.workspace, ".vscode")))
 
+    def test_what_cannot_be_judged_is_refused_with_the_flag_that_goes_without(self):
+        self.write(".git/config", "[core]\n" + "#" * (1 << 20))
+        code, output, errors = self.confine("echo ran")
+        self.assertEqual((code, output), (125, ""), errors)
+        self.assertIn(".git/config: it is larger than 1 MiB; --allow-config-write goes without the guard", errors)
+
     def test_a_guard_that_the_host_takes_away_ends_the_program(self):
         process = self.start("echo here; sleep 60")
         self.assertEqual(process.stdout.readline(), "here\n")
