@@ -258,6 +258,7 @@ class Runs(brokered.BrokerCase):
         self.assertGone(children)
 
     @harness.needs_root
+    @harness.not_sanitized
     def test_what_a_run_is_forked_from_leaves_it_neither_key_nor_descriptor(self):
         wrap = self.mcp()
         self.sleeping(wrap, 1)
