@@ -303,7 +303,8 @@ def host_state():
         "System V shared memory": sorted(line.split()[1] for line in read("/proc/sysvipc/shm").splitlines()),
         "System V queues": sorted(line.split()[1] for line in read("/proc/sysvipc/msg").splitlines()),
         "System V semaphores": sorted(line.split()[1] for line in read("/proc/sysvipc/sem").splitlines()),
-        "POSIX shared memory": sorted(os.listdir("/dev/shm")),
+        # Files alone (shm_overview(7)): a folder is some program's scratch place, another test's too.
+        "POSIX shared memory": sorted(each.name for each in os.scandir("/dev/shm") if not each.is_dir()),
         # With no process in it: one that is left, not one that is somebody's at this moment.
         "empty control groups": [group for group in sorted(glob.glob("/sys/fs/cgroup/**/*aegis*/", recursive=True))
                                  if is_ours(group) and not read(group + "cgroup.procs")],
