@@ -161,6 +161,20 @@ class Stderr(harness.SessionCase):
         self.assertHolds(wrap.stderr(), self.NOISE)
         self.assertIn("No space left", wrap.own_words())
 
+    def test_a_copy_that_nobody_takes_does_not_stop_the_session(self):
+        fifo = self.path("fifo")
+        os.mkfifo(fifo)
+        reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(os.close, reader)
+        wrap, server = self.puppet("--stderr-log", fifo)
+        for _ in range(4):
+            server.complain(b"y" * 65536)
+        wrap.send(call(1))
+        self.assertEqual(server.recv(), call(1))
+        server.exit(0)
+        self.assertEqual(wrap.end(), 0)
+        self.assertIn("the copy ends here", wrap.stderr().decode())
+
     def test_a_client_that_never_reads_it_does_not_stop_the_session(self):
         wrap, server = self.puppet(collects=False)
         fcntl.fcntl(server.fds[2], fcntl.F_SETFL, os.O_NONBLOCK)
