@@ -193,6 +193,13 @@ Result<Prepared> Prepared::make(Spec spec) {
 }
 
 Result<Prepared> Prepared::make_with(Filter filter, Spec spec) {
+  // Only there is exec believed on the word of the owner's /proc (await_exec).
+  if (spec.tier == Tier::landlock && !has_own_proc()) {
+    return refusal("confine in tier landlock",
+                   "/proc",
+                   "it is missing, or tells of another pid namespace, and so cannot tell whether "
+                   "the program runs; mount -t proc proc /proc");
+  }
   const int abi = confine::landlock_abi();
   const auto files = spec.host_view ? Ruleset::Files::mounted : Ruleset::Files::ruled;
   Ruleset ruleset = AEGIS_TRY(Ruleset::make({abi, spec.network, files}));

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <system_error>
 
 namespace aegis::confine {
 namespace {
@@ -116,6 +117,15 @@ bool has_executed(int pid) noexcept {
     if (state >= stat.size() || stat[state] == 'Z' || stat[state] == 'X') return false;
     ::sched_yield();
   }
+}
+
+bool has_own_proc() noexcept {
+  char text[16];
+  const ssize_t size = ::readlink("/proc/self", text, sizeof text);
+  if (size <= 0) return false;
+  int self = 0;
+  const auto [end, code] = std::from_chars(text, text + size, self);
+  return code == std::errc{} && end == text + size && self == ::getpid();
 }
 
 int forget_command_line() noexcept {

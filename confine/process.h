@@ -28,9 +28,12 @@ void close_all_but(std::span<const int> kept) noexcept;
 /// can be this one, since it holds a slash.
 void mark_unexecuted() noexcept;
 /// Of a child that marked itself and is on its way into execve(2) or to its death: waits until one
-/// of them is certain. True when exec has happened, even if it is dead by now. /proc must be there;
-/// the child must not have been reaped.
+/// of them is certain. True when exec has happened, even if it is dead by now. /proc must tell of
+/// this pid namespace (has_own_proc()); the child must not have been reaped.
 [[nodiscard]] bool has_executed(int pid) noexcept;
+/// Whether /proc tells of the calling process's pid namespace. After `unshare --pid` without
+/// --mount-proc it tells of another one, where the same numbers are others' (pid_namespaces(7)).
+[[nodiscard]] bool has_own_proc() noexcept;
 
 /// Blanks the calling process's command line as others see it (/proc/<pid>/cmdline, proc(5)): the
 /// words that aegis was started with are nobody's business in a sandbox, and no mode and no ptrace

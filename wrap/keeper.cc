@@ -145,7 +145,9 @@ void kill_child(pid_t pid) noexcept {
   ::kill(pid, SIGKILL);
 }
 
+/// In another namespace's /proc a child's number would be a stranger's.
 void kill_children() noexcept {
+  if (!confine::has_own_proc()) return;
   DIR* processes = ::opendir("/proc");
   if (processes == nullptr) return;
   while (const dirent* entry = ::readdir(processes)) {

@@ -119,6 +119,11 @@ class Namespaces(ClosedCase):
             self.need(mask(path))
             self.assertClosed(mask(path), FULL, r"private /proc: parts of /proc are masked.*systempaths=unconfined.*\)")
 
+    def test_a_proc_of_another_pid_namespace(self):
+        prefix = ["unshare", "--user", "--map-root-user", "--pid", "--fork"]
+        self.need(prefix)
+        self.assertClosed(prefix, LANDLOCK, "confine in tier landlock: /proc: .*another pid namespace.*mount -t proc")
+
 
 class Layers(ClosedCase):
     def test_no_landlock(self):
