@@ -160,8 +160,11 @@ Loop::Ready Loop::wait() {
 
 int Loop::timeout_ms() const {
   std::uint64_t next = UINT64_MAX;
-  for (const auto& each :
-       {deadline_ns_, sync_deadline_ns_, broker_deadline_ns_, session_.next_progress_ns()})
+  for (const auto& each : {deadline_ns_,
+                           sync_deadline_ns_,
+                           broker_deadline_ns_,
+                           errors_deadline_ns_,
+                           session_.next_progress_ns()})
     next = std::min(next, each.value_or(UINT64_MAX));
   if (next == UINT64_MAX) return -1;
   const std::uint64_t now = monotonic_ns();
@@ -260,6 +263,7 @@ void Loop::arm_deadline() {
 
 void Loop::on_deadline() {
   finish_server();
+  bound_errors();
   if (broker_deadline_ns_ && now_.mono_ns >= *broker_deadline_ns_) {
     end_broker(Ending::grace_ran_out);
     broker_deadline_ns_.reset();

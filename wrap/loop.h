@@ -118,6 +118,7 @@ class Loop {
   void write_server();
   void write_client();
   void write_errors();
+  void bound_errors();
 
   bool commit(AuditFile::Force force);
   void update_record();
@@ -147,6 +148,7 @@ class Loop {
   std::optional<std::uint64_t> sync_deadline_ns_;  // of Lines not yet synced
   /// Until when the broker may go on after the client has ended its input.
   std::optional<std::uint64_t> broker_deadline_ns_;
+  std::optional<std::uint64_t> errors_deadline_ns_;  // of stderr's reader, once the end has begun
   std::optional<Server::Ended> server_ended_;
   std::optional<int> stop_signal_;
   std::optional<Ending> enforced_;  // why aegis killed the server, when it did

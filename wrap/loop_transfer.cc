@@ -237,12 +237,28 @@ void Loop::write_errors() {
     if (put.kind == Transfer::Kind::later) return;
     if (put.kind == Transfer::Kind::moved) {
       errors_.erase(0, put.count);
+      errors_deadline_ns_.reset();  // who reads is not silent
     } else {
       errors_out_.close();
     }
   }
   if (!errors_out_.is_open())
     errors_.clear();  // nobody reads it; the server must not wait for that
+}
+
+/// Who reads no stderr holds up the server, as it would without us, but not its end: after the
+/// grace nobody is taken to read it.
+void Loop::bound_errors() {
+  if (errors_.empty() || phase_ == Phase::relaying) {
+    errors_deadline_ns_.reset();
+  } else if (!errors_deadline_ns_) {
+    errors_deadline_ns_ =
+        now_.mono_ns + static_cast<std::uint64_t>(std::chrono::nanoseconds(options_.grace).count());
+  } else if (now_.mono_ns >= *errors_deadline_ns_) {
+    errors_deadline_ns_.reset();
+    errors_out_.close();
+    errors_.clear();
+  }
 }
 
 /// Writes what is queued. Says what became of it once, when it changes.
