@@ -22,6 +22,8 @@ using json::Type;
 using json::Value;
 
 constexpr std::string_view kMethodNotFound = "-32601";
+constexpr std::string_view kProgress = "notifications/progress";
+constexpr std::string_view kFoldedToken = "progresstoken";
 
 /// The '\n' that ends a frame and one '\r' before it are framing.
 std::string_view strip_line_end(std::string_view frame) {
@@ -78,6 +80,7 @@ constexpr std::array<std::string_view, 6> kServerDeciding{
 // Their places.
 constexpr std::size_t kId = 1;
 constexpr std::size_t kMethod = 2;
+constexpr std::size_t kParams = 3;
 constexpr std::size_t kResult = 4;
 constexpr std::size_t kError = 5;
 
@@ -86,6 +89,8 @@ struct Deciders {
   std::array<bool, kServerDeciding.size()> stands{};
   std::array<bool, kServerDeciding.size()> is_null{};
   Value id;
+  Value params;
+  bool is_progress = false;
   bool is_clear = true;  // readers take each name for the same
 
   /// Who writes every member out writes null for what there is not: no error, no method. A result
@@ -124,13 +129,41 @@ bool take_server_member(Scanner& scanner, Deciders& deciders) {
   if (std::exchange(deciders.stands[*place], true)) deciders.is_clear = false;
   deciders.is_null[*place] = value.type == Type::null;
   if (*place == kId) deciders.id = value;
-  const bool is_method = *place == kMethod && value.type != Type::null;
-  if (is_method && value.type != Type::string) deciders.is_clear = false;
+  if (*place == kParams) deciders.params = value;
+  if (*place != kMethod || value.type == Type::null) return true;
+  if (value.type != Type::string) {
+    deciders.is_clear = false;
+    return true;
+  }
+  std::string method;
+  json::append_decoded(value.lexeme.substr(1, value.lexeme.size() - 2), method);
+  deciders.is_progress = method == kProgress;
   return true;
 }
 
+/// Whether some reader may take this name for the token's: in another case, or up to a NUL.
+bool may_name_token(std::string_view name) {
+  if (!json::is_encodable(name) || name.find('\0') != std::string_view::npos) return true;
+  std::string folded;
+  json::append_folded(name, folded);
+  return folded == kFoldedToken;
+}
+
+/// Of `params`, all that some reader may take for the token.
+void append_tokens(std::string_view params, std::vector<Id>& tokens) {
+  Scanner scanner;
+  scanner.start(params, Rules::lenient);
+  if (!enter(scanner)) return;
+  while (scanner.next_member()) {
+    const bool may_be_token = may_name_token(name_of(scanner));
+    Value value;
+    if (!scanner.take(value)) return;
+    if (may_be_token) tokens.push_back(make_id(value));
+  }
+}
+
 /// The object that stands next is one message. False when it is not clear which.
-bool peek_message(Scanner& scanner, std::vector<Id>& answered) {
+bool peek_message(Scanner& scanner, ServerPeek& peek) {
   Deciders deciders;
   if (!enter(scanner)) return false;
   while (scanner.next_member()) {
@@ -138,7 +171,8 @@ bool peek_message(Scanner& scanner, std::vector<Id>& answered) {
   }
   if (scanner.defect() || !deciders.has_one_form()) return false;
   if (deciders.is_response())
-    answered.push_back(deciders.stands[kId] ? make_id(deciders.id) : Id{});
+    peek.answered.push_back(deciders.stands[kId] ? make_id(deciders.id) : Id{});
+  if (deciders.is_progress) append_tokens(deciders.params.lexeme, peek.progress_tokens);
   return true;
 }
 
@@ -156,10 +190,10 @@ ServerPeek peek_server(std::string_view frame) {
     peek.form = ServerPeek::Form::batch;
     scanner.enter_array();
     while (is_clear && scanner.next_element())
-      is_clear = peek_message(scanner, peek.answered);
+      is_clear = peek_message(scanner, peek);
   } else {
     peek.form = ServerPeek::Form::message;
-    is_clear = peek_message(scanner, peek.answered);
+    is_clear = peek_message(scanner, peek);
   }
   if (is_clear) scanner.finish();
   if (!is_clear || scanner.defect()) return {};

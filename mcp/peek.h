@@ -33,6 +33,8 @@ struct ServerPeek {
   enum class Form : std::uint8_t { message, batch, unclear };
   Form form = Form::unclear;
   std::vector<Id> answered = {};  // of each response, whatever its type; none for other messages
+  /// Of each notifications/progress, whatever some reader may take for its progressToken.
+  std::vector<Id> progress_tokens = {};
 };
 ServerPeek peek_server(std::string_view frame);
 

@@ -122,3 +122,29 @@ TEST_CASE("a server's frame is clear when every reader must take it for the same
     }
   }
 }
+
+TEST_CASE("whatever some reader may take for the token of a progress notification is found") {
+  struct Row {
+    const char* params;
+    std::size_t tokens;
+  };
+  constexpr Row kRows[] = {
+      {R"({"progressToken":1,"progress":2})", 1},
+      {R"({"progressToken":1,"progressToken":"x"})", 2},
+      {R"({"ProgressToken":1})", 1},
+      {R"({"progress\u0054oken":1})", 1},
+      {R"({"progressToken\u0000x":1})", 1},
+      {R"({"progress":1,"message":"progressToken"})", 0},
+      {R"({"_meta":{"progressToken":1}})", 0},
+      {"[1]", 0},
+  };
+  for (const Row& row : kRows) {
+    CAPTURE(row.params);
+    const std::string message =
+        R"({"method":"notifications/pro\u0067ress","params":)" + std::string(row.params) + "}";
+    CHECK(peek_server(message).progress_tokens.size() == row.tokens);
+    CHECK(peek_server("[{\"method\":\"x\"}," + message + "]").progress_tokens.size() == row.tokens);
+  }
+  CHECK(peek_server(R"({"method":"x","params":{"progressToken":1}})").progress_tokens.empty());
+  CHECK(peek_server(R"({"method":"notifications/progress"})").progress_tokens.empty());
+}
