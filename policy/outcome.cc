@@ -22,6 +22,7 @@ constexpr std::string_view kMalformedFrame = "malformed frame: ";
 constexpr std::string_view kRecordUnavailable = "record unavailable";
 constexpr std::string_view kBatchRefused = "batch holds a refused call";
 constexpr std::string_view kBatchOfBroker = "batch holds a broker call";
+constexpr std::string_view kIdOfBroker = "id of a broker call in flight";
 
 constexpr std::array kBrokerCodes{
     mcp::BrokerCode::path_boundary_violation,
@@ -98,7 +99,7 @@ Judgement compare(Recorded was, Action now) {
 bool is_refused_by_broker(const Outcome& outcome) {
   if (outcome.capability_reason != outcome.reason) return false;
   const std::string_view code = outcome.reason.substr(0, outcome.reason.find(' '));
-  return outcome.reason == kBatchOfBroker ||
+  return outcome.reason == kBatchOfBroker || outcome.reason == kIdOfBroker ||
          std::any_of(kBrokerCodes.begin(), kBrokerCodes.end(), [code](mcp::BrokerCode each) {
            return code == mcp::to_string(each);
          });

@@ -129,6 +129,7 @@ TEST_CASE("what the broker refused by its own policy stays refused, whatever the
       {"SENSITIVE_TARGET_DENIED", "SENSITIVE_TARGET_DENIED", "unchanged denied"},
       {"SCHEMA_VALIDATION_FAILURE path", "SCHEMA_VALIDATION_FAILURE path", "unchanged denied"},
       {"batch holds a broker call", "batch holds a broker call", "unchanged denied"},
+      {"id of a broker call in flight", "id of a broker call in flight", "unchanged denied"},
       {"SENSITIVE_TARGET_DENIED",
        "policy blocked before capability",
        "newly_allowed was=denied now=allowed"},
