@@ -70,8 +70,8 @@ std::string malformed_call_message() {
 
 std::string malformed_frame_message(const mcp::json::Defect& defect) {
   return "aegis did not forward this message: " + mcp::json::describe(defect) +
-         ". Under a policy a message must read the same for every parser: send one JSON-RPC object "
-         "on one line, in "
+         ". A message must read the same for every parser: send one JSON-RPC object on one line, "
+         "in "
          "UTF-8, with each member once.";
 }
 
