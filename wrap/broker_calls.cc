@@ -3,7 +3,9 @@
 #include "wrap/broker_calls.h"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <utility>
 
 #include "mcp/broker_answer.h"
@@ -15,6 +17,53 @@ namespace {
 constexpr std::uint64_t kNever = UINT64_MAX;
 constexpr std::uint64_t kNanosecondsPerSecond = 1'000'000'000;
 constexpr std::uint64_t kPeriodNs = std::chrono::nanoseconds(kProgressPeriod).count();
+
+/// Digits behind "0b" or "0o"; nothing when there is none or another character.
+std::optional<double> read_digits(std::string_view digits, int base) {
+  std::uint64_t value = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, value, base);
+  if (error != std::errc{} || stop != end) return std::nullopt;
+  return static_cast<double>(value);
+}
+
+/// What JavaScript's Number() makes of a token (ECMA-262, StringToNumber), for the TypeScript SDK
+/// looks it up by that: " 0x1 " is 1. Whatever is a number there is one here, and a little more.
+std::optional<double> number_of(const mcp::Id& token) {
+  std::string text;
+  mcp::append_id_key(token, text);
+  text.erase(0, 1);  // its type
+  if (token.type == mcp::Id::Type::number) text = token.lexeme;
+  if (!token.is_answerable()) return std::nullopt;
+  const auto is_shown = [](char c) { return c > ' ' && c <= '~'; };  // else some reader's space
+  const auto first = std::find_if(text.begin(), text.end(), is_shown);
+  const auto last = std::find_if(text.rbegin(), std::make_reverse_iterator(first), is_shown);
+  text = std::string(first, last.base());
+  if (text.empty()) return 0;
+  if (text.starts_with("0b") || text.starts_with("0B"))
+    return read_digits(std::string_view(text).substr(2), 2);
+  if (text.starts_with("0o") || text.starts_with("0O"))
+    return read_digits(std::string_view(text).substr(2), 8);
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (end != text.c_str() + text.size()) return std::nullopt;
+  return value;
+}
+
+/// As the client wrote it.
+mcp::Id token_of(const BrokerCall& call) {
+  const bool is_string = call.progress_token.starts_with('"');
+  return {is_string ? mcp::Id::Type::string : mcp::Id::Type::number, call.progress_token};
+}
+
+bool is_taken_for(const mcp::Id& token, const mcp::Id& other) {
+  std::string keys[2];
+  mcp::append_id_key(token, keys[0]);
+  mcp::append_id_key(other, keys[1]);
+  if (keys[0] == keys[1]) return true;
+  const auto number = number_of(token);
+  return number && number == number_of(other);
+}
 
 }  // namespace
 
@@ -42,6 +91,21 @@ std::optional<std::uint64_t> BrokerCalls::cancel(std::string_view id_key) {
     return ticket;
   }
   return std::nullopt;
+}
+
+bool BrokerCalls::has_id(std::string_view loose_key) const {
+  return std::any_of(calls_.begin(), calls_.end(), [&](const auto& each) {
+    const BrokerCall& call = each.second.call;
+    return !call.call.is_cancelled && call.loose_key == loose_key;
+  });
+}
+
+bool BrokerCalls::has_token(const mcp::Id& token) const {
+  return std::any_of(calls_.begin(), calls_.end(), [&](const auto& each) {
+    const BrokerCall& call = each.second.call;
+    const bool is_told = !call.progress_token.empty() && !call.call.is_cancelled;
+    return is_told && is_taken_for(token, token_of(call));
+  });
 }
 
 std::optional<std::uint64_t> BrokerCalls::next_progress_ns() const {

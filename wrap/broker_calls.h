@@ -22,6 +22,7 @@ struct BrokerCall {
   mcp::Operation operation = mcp::Operation::read_text;
   mcp::Id::Type id_type = mcp::Id::Type::absent;
   std::string id_lexeme;
+  std::string loose_key;            // loose_id_key of the id
   std::string progress_token;       // as the client wrote it; empty: it wants to know nothing
   std::uint64_t total_seconds = 0;  // what it may take at most
 
@@ -37,6 +38,10 @@ class BrokerCalls {
   std::optional<BrokerCall> take(std::uint64_t ticket);
   /// The oldest call with this id that is not cancelled yet becomes cancelled.
   std::optional<std::uint64_t> cancel(std::string_view id_key);
+  /// Whether one that is not cancelled has this loose_id_key.
+  [[nodiscard]] bool has_id(std::string_view loose_key) const;
+  /// Whether a client may take this for the progress token of one that is not cancelled.
+  [[nodiscard]] bool has_token(const mcp::Id& token) const;
   /// When somebody is to be told of progress, on the monotonic clock; nothing when nobody is.
   [[nodiscard]] std::optional<std::uint64_t> next_progress_ns() const;
   /// The notifications that are due; each is due once.

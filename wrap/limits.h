@@ -34,9 +34,8 @@ inline constexpr std::size_t kDigestPiece = std::size_t{32} << 10;
 /// Calls that may wait for an answer at once: no more than a verifier can follow, whose memory is
 /// bounded (audit/pairing.h), even with tool names of 1 KiB.
 inline constexpr std::size_t kMaxInFlight = 4096;
-/// Requests of the client's that a server has not answered, as far as they are remembered under a
-/// broker: of more, or of more bytes of ids, the oldest are forgotten, and their answers are not
-/// relayed.
+/// Requests of the client's that a server beside a broker has not answered, and the bytes of their
+/// ids: one beyond is refused. They must be remembered, for only their answers are relayed.
 inline constexpr std::size_t kMaxAsked = 2 * kMaxInFlight;
 inline constexpr std::size_t kMaxAskedBytes = std::size_t{1} << 20;
 /// How often a client that asked for it is told that an operation of the broker's is under way.

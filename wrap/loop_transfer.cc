@@ -18,7 +18,7 @@ bool Loop::wants_client() const {
 }
 
 bool Loop::wants_server() const {
-  return to_client_.queued() < kQueueLimit && errors_.size() < kQueueLimit;
+  return to_client_.queued() < kQueueLimit;
 }
 
 void Loop::read_client() {
@@ -118,13 +118,15 @@ void Loop::judge_server_frame(std::string_view frame) {
   Session::ServerFrame seen = session_.server_frame({frame, delivered_at, digest}, judge, now_);
   if (seen.is_work && phase_ == Phase::draining)
     arm_deadline();  // the grace bounds silence, not work
-  if (is_strict && !seen.is_json) seen.relayed.how = Relayed::How::to_errors;
+  if (is_strict && !seen.is_json && seen.relayed.how == Relayed::How::as_it_is)
+    seen.relayed = {.how = Relayed::How::nothing, .left_out = LeftOut::no_json};
   relay_server_frame(frame, std::move(seen));
 }
 
 void Loop::relay_server_frame(std::string_view frame, Session::ServerFrame seen) {
   for (const std::string& note : seen.notes)
     say(note);
+  if (seen.relayed.left_out != LeftOut::no) say(left_out_sentence(frame, seen.relayed.left_out));
   const bool is_relayed = client_out_.is_open();
   Fate fate = Fate::drop;
   switch (seen.relayed.how) {
@@ -134,8 +136,7 @@ void Loop::relay_server_frame(std::string_view frame, Session::ServerFrame seen)
     case Relayed::How::replaced:
       if (is_relayed) to_client_.insert(std::move(seen.relayed.frame));
       break;
-    case Relayed::How::to_errors:
-      errors_ += frame;
+    case Relayed::How::nothing:
       break;
   }
   to_client_.judge(fate);

@@ -85,6 +85,7 @@ Session::CallOf Session::cancel(const mcp::Id& id) {
       return CallOf::broker;
     }
   }
+  if (broker_) broker_->lists.asked().cancel(id);
   if (calls_.cancel(key)) return CallOf::server;
   for (Awaiting& each : awaiting_) {
     if (each.call.id_key != key || each.call.is_cancelled) continue;
@@ -305,7 +306,7 @@ void Session::unrecorded(Moment now) {
         mcp::RefusalCode::record_unavailable, "record unavailable", record_unavailable_message()};
     const mcp::Id id{each.id_type, each.id_lexeme};
     if (!each.is_in_batch && id.is_answerable()) reply(id, judgement);
-    if (broker_ && !each.for_broker) broker_->lists.forget(id);
+    if (broker_ && !each.for_broker) broker_->lists.asked().take(id);
     end_refused(std::move(each.call), std::move(judgement), now);
   }
   awaiting_.clear();

@@ -98,7 +98,7 @@ class Session {
     bool is_json = true;   // only judged when `judge_json` was asked for or a call is in flight
     bool is_work = false;  // an answer or a progress notification
     Relayed relayed = {};  // only with a broker other than as it is
-    std::vector<std::string> notes = {};  // for stderr, each once
+    std::vector<std::string> notes = {};  // for stderr, each once for all frames
   };
   enum class JudgeJson : std::uint8_t { no, yes };
   struct FromServer {
@@ -165,6 +165,7 @@ class Session {
   struct ForBroker {
     mcp::BrokerRequest request;
     std::string progress_token;
+    std::string loose_key;
   };
   struct Awaiting {  // its intent is appended and not committed
     CallInFlight call;
@@ -199,7 +200,6 @@ class Session {
     std::vector<std::string> hidden;    // names of tools of the server's that were taken out
     std::vector<std::string> unsaid;    // those of them that no outcome has told of
     std::optional<Ending> ending = {};  // why aegis cancels
-    bool is_unasked_said = false;
   };
   struct Frame {  // of the client, being judged
     std::string_view content;
@@ -228,14 +228,19 @@ class Session {
   [[nodiscard]] bool concerns_broker(const mcp::Message& message) const;
   std::optional<Fate> judge_for_broker(const Frame& frame);
   Fate refuse_broker_batch(const Frame& frame);
+  [[nodiscard]] bool is_id_of_operation(const mcp::Id& id) const;
+  std::optional<Fate> refuse_unaskable(const Frame& frame);
+  Fate refuse_requests(const Frame& frame, const Judgement& judgement);
   void note_asked(const Frame& frame);
   Fate judge_operation(const Frame& frame, mcp::Operation operation);
   void begin_operation(Awaiting awaiting);
   void end_operation(BrokerCall call, Broker::Done done, std::uint64_t queued_total);
   void close_operations(Ending ending, Moment now);
   void note_hidden(CallInFlight& call);
-  void relay_amended(const FromServer& from, ServerFrame& seen);
-  void refuse_unclear(const mcp::Reading& reading, ServerFrame& seen);
+  [[nodiscard]] bool tells_of_operation(const mcp::ServerPeek& peek) const;
+  Relayed relay_beside(std::string_view frame, const mcp::Reading& reading);
+  void relay_amended(const FromServer& from, const mcp::Reading& reading, ServerFrame& seen);
+  void end_left_out(const Relayed& relayed);
   void append_done(const Ended& ended, audit::Outcome& line, Moment now);
 
   void end_answered(const FromServer& from, const mcp::Reading& reading, Moment now);

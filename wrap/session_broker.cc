@@ -15,11 +15,6 @@
 namespace aegis::wrap {
 namespace {
 
-/// On the record of the broker's calls that it may have been meant for; there is room for it.
-constexpr std::string_view kUnaskedAnswer =
-    "an answer of the server's to what it was not asked, not relayed";
-constexpr std::string_view kUnclearAnswer =
-    "the server's answer was not relayed: it does not read the same for every parser";
 constexpr std::string_view kBatchOfBroker = "batch holds a broker call";
 
 /// Of one that aegis has ended with the session; nothing: it was ended by neither aegis nor client.
@@ -114,23 +109,15 @@ bool Session::concerns_broker(const mcp::Message& message) const {
          find_offered(notification->tool) != nullptr;
 }
 
-/// The server is about to see the frame: from now on it may answer what it holds.
-void Session::note_asked(const Frame& frame) {
-  for (const mcp::Message& message : frame.reading.messages) {
-    if (const auto* request = std::get_if<mcp::Request>(&message))
-      broker_->lists.expect(request->id, ToolLists::wanted_by(request->method));
-  }
-}
-
-/// Nothing for a frame that is the server's business alone. It has no defect.
+/// Nothing for a frame that is the server's business alone and may go there. It has no defect.
 std::optional<Fate> Session::judge_for_broker(const Frame& frame) {
   const auto& messages = frame.reading.messages;
   const bool concerns = std::any_of(
       messages.begin(), messages.end(), [this](const auto& each) { return concerns_broker(each); });
-  if (!concerns) return std::nullopt;
+  if (!concerns) return refuse_unaskable(frame);
   if (frame.reading.is_batch) return refuse_broker_batch(frame);
   const auto* request = std::get_if<mcp::Request>(&messages.front());
-  if (request != nullptr && request->method != mcp::kToolsCall) return std::nullopt;
+  if (request != nullptr && request->method != mcp::kToolsCall) return refuse_unaskable(frame);
   const auto tool =
       request != nullptr ? request->tool : std::get<mcp::Notification>(messages.front()).tool;
   return judge_operation(frame, find_offered(tool)->operation);
@@ -160,17 +147,25 @@ Fate Session::judge_operation(const Frame& frame, mcp::Operation operation) {
   const auto* request = std::get_if<mcp::Request>(&message);
   const mcp::Id id = request == nullptr ? mcp::Id{} : request->id;
   auto* asked = std::get_if<mcp::BrokerRequest>(&parsed);
-  if (asked != nullptr && !call.has_no_id) {
-    awaiting_.push_back({std::move(call),
-                         id.type,
-                         std::string(id.lexeme),
-                         false,
-                         ForBroker{std::move(*asked), std::string(details.progress_token)}});
+  const bool is_id_used = broker_->lists.asked().awaits(id);
+  if (asked != nullptr && !call.has_no_id && !is_id_used) {
+    // What the server still answers of them would be taken for the answer of this one.
+    broker_->lists.asked().forget_cancelled(id);
+    awaiting_.push_back(
+        {std::move(call),
+         id.type,
+         std::string(id.lexeme),
+         false,
+         ForBroker{std::move(*asked), std::string(details.progress_token), loose_id_key(id)}});
     return Fate::drop;
   }
   mcp::Refused refused{mcp::BrokerCode::schema_validation_failure, {}};
   if (call.has_no_id) {
     refused.reason = "a call without an id is not done: nobody could be answered";
+  } else if (is_id_used) {
+    refused.code = mcp::BrokerCode::operation_not_permitted;
+    refused.reason = id_of_request_message();
+    replies_ += mcp::encode_tool_response(id, refused);
   } else {
     auto& fault = std::get<mcp::RequestFault>(parsed);
     refused.reason = std::move(fault.message);
@@ -197,6 +192,7 @@ void Session::begin_operation(Awaiting awaiting) {
                   .operation = asked.request.operation,
                   .id_type = awaiting.id_type,
                   .id_lexeme = std::move(awaiting.id_lexeme),
+                  .loose_key = std::move(asked.loose_key),
                   .progress_token = std::move(asked.progress_token),
                   .total_seconds = seconds_of(asked.request, broker_->offer.max_timeout_seconds)};
   const std::uint64_t ticket = call.call.intent_seq;
@@ -271,56 +267,6 @@ std::optional<std::uint64_t> Session::next_progress_ns() const {
 
 void Session::report_progress(Moment now) {
   if (broker_) replies_ += broker_->calls.take_progress(now.mono_ns);
-}
-
-void Session::relay_amended(const FromServer& from, ServerFrame& seen) {
-  std::vector<std::string_view> hidden;
-  for (const BrokerOffer::Tool& each : broker_->offer.tools)
-    hidden.push_back(mcp::to_string(each.operation));
-  const std::string added = broker_->lists.awaits_tools() ? listed_tools() : std::string();
-  seen.relayed = broker_->lists.relay(from.frame, {hidden, added});
-  seen.is_work = seen.relayed.how == Relayed::How::replaced;
-  if (seen.relayed.is_unclear_list) {
-    seen.notes.push_back(
-        "the server's answer to tools/list was not relayed: it does not read the same for every "
-        "parser, so the broker's tools cannot be put into it");
-  }
-  if (seen.relayed.is_unasked) broker_->calls.note_refusal(kUnaskedAnswer);
-  if (seen.relayed.is_unasked && !std::exchange(broker_->is_unasked_said, true)) {
-    seen.notes.push_back(
-        "an answer of the server's to what it was not asked goes to stderr, as all such will: it "
-        "could be taken for an answer of the broker's");
-  }
-  for (std::string& name : seen.relayed.hidden) {
-    auto& known = broker_->hidden;
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    seen.notes.push_back(hidden_tool_sentence(name));
-    broker_->unsaid.push_back(name);
-    known.push_back(std::move(name));
-  }
-}
-
-/// By the likeliest reading: the client must not wait for what it will never get.
-void Session::refuse_unclear(const mcp::Reading& reading, ServerFrame& seen) {
-  std::string key;
-  for (const mcp::Message& message : reading.messages) {
-    const auto* response = std::get_if<mcp::Response>(&message);
-    if (response == nullptr) continue;
-    const auto refusal = broker_->lists.refuse_unclear(response->id);
-    if (!refusal) continue;
-    seen.relayed.how = Relayed::How::replaced;
-    seen.relayed.frame += *refusal;
-    seen.is_work = true;
-    key.clear();
-    mcp::append_id_key(response->id, key);
-    auto call = calls_.take(key);
-    if (!call) continue;
-    ended_.push_back({std::move(*call), {}, How::host_denied, std::string(kUnclearAnswer)});
-  }
-  if (seen.relayed.how == Relayed::How::replaced) {
-    seen.notes.push_back(
-        "an answer of the server's was not relayed: it does not read the same for every parser");
-  }
 }
 
 }  // namespace aegis::wrap

@@ -103,9 +103,7 @@ Session::ServerFrame Session::server_frame(const FromServer& from, JudgeJson jud
   const mcp::Reading reading = server_reader_.read_server(from.frame);
   seen.is_json = !reading.defect || reading.defect->kind == mcp::json::Defect::Kind::not_a_message;
   if (!may_forward_first()) {
-    relay_amended(from, seen);
-    if (seen.relayed.how == Relayed::How::to_errors && !seen.relayed.is_unasked)
-      refuse_unclear(reading, seen);
+    relay_amended(from, reading, seen);
     if (seen.relayed.how != Relayed::How::as_it_is) return seen;
   }
   for (const mcp::Message& message : reading.messages) {

@@ -2,32 +2,23 @@
 // See tool_lists.h.
 #include "wrap/tool_lists.h"
 
+#include <optional>
 #include <utility>
 
-#include "mcp/peek.h"
 #include "mcp/refusal.h"
-#include "wrap/limits.h"
 #include "wrap/wording.h"
 
 namespace aegis::wrap {
 namespace {
 
-std::string refuse(const mcp::Id& id, std::string_view message) {
-  return mcp::encode_refusal({id, mcp::RefusalCode::malformed_frame, message},
-                             mcp::RefuseAs::error);
-}
+using Wanted = AskedTable::Wanted;
 
-Relayed unclear(const mcp::Id& id) {
-  Relayed relayed{Relayed::How::replaced};
-  relayed.frame = refuse(id, unclear_list_message());
-  relayed.is_unclear_list = true;
-  return relayed;
-}
-
-Relayed unasked() {
-  Relayed relayed{Relayed::How::to_errors};
-  relayed.is_unasked = true;
-  return relayed;
+/// Answers `id` with an error.
+void refuse(Relayed& relayed, const mcp::Id& id, std::string_view message) {
+  relayed.how = Relayed::How::replaced;
+  relayed.frame +=
+      mcp::encode_refusal({id, mcp::RefusalCode::malformed_frame, message}, mcp::RefuseAs::error);
+  mcp::append_id_key(id, relayed.refused.emplace_back());
 }
 
 }  // namespace
@@ -36,49 +27,6 @@ ToolLists::Wanted ToolLists::wanted_by(std::string_view method) {
   if (method == mcp::kToolsList) return Wanted::tools;
   const bool tells = method == mcp::kInitialize || method == mcp::kServerDiscover;
   return tells ? Wanted::capabilities : Wanted::other;
-}
-
-/// Clients whose ids are numbers take "1" for 1 (both SDKs of the protocol's do), so both are one.
-std::string ToolLists::key_of(const mcp::Id& id) {
-  std::string key;
-  if (id.type == mcp::Id::Type::string) {
-    const std::string_view text = id.lexeme.substr(1, id.lexeme.size() - 2);
-    const bool is_number =
-        !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-    if (is_number) {
-      mcp::append_id_key({mcp::Id::Type::number, text}, key);
-      return key;
-    }
-  }
-  mcp::append_id_key(id, key);
-  return key;
-}
-
-void ToolLists::erase(Table::iterator entry) {
-  key_bytes_ -= entry->first.size();
-  if (entry->second.wanted == Wanted::tools) --tools_awaited_;
-  by_age_.erase(entry->second.order);
-  asked_.erase(entry);
-}
-
-void ToolLists::expect(const mcp::Id& id, Wanted wanted) {
-  std::string key = key_of(id);
-  if (key.size() > kMaxAskedBytes) return;
-  while (asked_.size() >= kMaxAsked || key.size() > kMaxAskedBytes - key_bytes_)
-    erase(by_age_.begin()->second);
-  key_bytes_ += key.size();
-  if (wanted == Wanted::tools) ++tools_awaited_;
-  const std::uint64_t order = next_order_++;
-  by_age_.emplace(order, asked_.emplace(std::move(key), Asked{wanted, order}));
-}
-
-std::optional<ToolLists::Wanted> ToolLists::take(const mcp::Id& id) {
-  const std::string key = key_of(id);
-  const auto found = asked_.lower_bound(key);  // of equal ones the oldest
-  if (found == asked_.end() || found->first != key) return std::nullopt;
-  const Wanted wanted = found->second.wanted;
-  erase(found);
-  return wanted;
 }
 
 Relayed ToolLists::amend(std::string_view frame,
@@ -103,35 +51,45 @@ Relayed ToolLists::amend(std::string_view frame,
     case mcp::AnswerKind::unclear:
       break;
   }
-  return unclear(id);
+  Relayed relayed;
+  relayed.left_out = LeftOut::unclear_list;
+  refuse(relayed, id, unclear_list_message());
+  return relayed;
 }
 
-/// Lists are never asked for in a batch.
+/// A batch passes when each of its answers would: by itself and beside the others. Lists are never
+/// asked for in one.
 Relayed ToolLists::relay_batch(const std::vector<mcp::Id>& answered) {
-  Relayed refused;
-  bool is_asked = true;
+  struct Taken {
+    mcp::Id id;
+    Wanted wanted;
+  };
+  std::vector<Taken> taken;
+  bool may_pass = true;
   for (const mcp::Id& id : answered) {
-    const auto wanted = take(id);
-    is_asked = is_asked && wanted && *wanted != Wanted::tools;
-    if (wanted == Wanted::tools) refused.frame += unclear(id).frame;
+    const auto wanted = asked_.take(id);
+    may_pass = may_pass && wanted && *wanted != Wanted::tools;
+    if (wanted) taken.push_back({id, *wanted});
   }
-  if (is_asked) return {};
-  if (refused.frame.empty()) return unasked();
-  refused.how = Relayed::How::replaced;
-  refused.is_unclear_list = true;
-  return refused;
+  if (may_pass) return {};
+  Relayed relayed{Relayed::How::nothing};
+  relayed.left_out = taken.empty() ? LeftOut::unasked : LeftOut::batch;
+  for (const auto& [id, wanted] : taken) {
+    const bool is_list = wanted == Wanted::tools;
+    if (is_list) relayed.left_out = LeftOut::unclear_list;
+    refuse(relayed, id, is_list ? unclear_list_message() : refused_batch_message());
+  }
+  return relayed;
 }
 
-Relayed ToolLists::relay(std::string_view frame, const mcp::ToolsAmendment& amendment) {
-  // A blank line is nobody's answer.
-  if (frame.find_first_not_of(" \t\r\n") == std::string_view::npos) return {};
-  const mcp::ServerPeek peek = mcp::peek_server(frame);
-  if (peek.form == mcp::ServerPeek::Form::unclear) return {Relayed::How::to_errors};
+Relayed ToolLists::relay(std::string_view frame,
+                         const mcp::ServerPeek& peek,
+                         const mcp::ToolsAmendment& amendment) {
   if (peek.form == mcp::ServerPeek::Form::batch) return relay_batch(peek.answered);
   if (peek.answered.empty()) return {};
   const mcp::Id& id = peek.answered.front();
-  const auto wanted = take(id);
-  if (!wanted) return unasked();
+  const auto wanted = asked_.take(id);
+  if (!wanted) return leave_out({}, LeftOut::unasked);
   if (*wanted == Wanted::tools) return amend(frame, id, amendment);
   if (*wanted == Wanted::capabilities) {
     if (auto amended = mcp::amend_capabilities(frame))
@@ -140,9 +98,15 @@ Relayed ToolLists::relay(std::string_view frame, const mcp::ToolsAmendment& amen
   return {};
 }
 
-std::optional<std::string> ToolLists::refuse_unclear(const mcp::Id& id) {
-  if (!id.is_answerable() || !take(id)) return std::nullopt;
-  return refuse(id, unclear_answer_message());
+Relayed ToolLists::leave_out(const std::vector<mcp::Id>& answered, LeftOut why) {
+  Relayed relayed{Relayed::How::nothing};
+  relayed.left_out = why;
+  const std::string message =
+      why == LeftOut::unclear ? unclear_answer_message() : refused_batch_message();
+  for (const mcp::Id& id : answered) {
+    if (id.is_answerable() && asked_.take(id)) refuse(relayed, id, message);
+  }
+  return relayed;
 }
 
 }  // namespace aegis::wrap

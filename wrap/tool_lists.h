@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// What a server with a broker beside it was asked and has not answered, and what becomes of its
-// frames: only answers to what it was asked are relayed, once, and into those that list tools or
-// tell capabilities the broker's tools are put. Values only; which tools these are is the session's
-// to say.
+// What becomes of the frames of a server with a broker beside it: only answers to what it was asked
+// are relayed, once, and into those that list tools or tell capabilities the broker's tools are
+// put. Values only; which tools these are is the session's to say.
 //
 // Fails closed: what some reader may take for another message than this one does is not relayed,
 // nor is a list that cannot be amended. Else a server could answer the broker's calls in its stead.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "mcp/amend.h"
 #include "mcp/message.h"
+#include "mcp/peek.h"
+#include "wrap/asked.h"
+#include "wrap/left_out.h"
 
 namespace aegis::wrap {
 
@@ -25,52 +24,39 @@ namespace aegis::wrap {
 struct Relayed {
   enum class How : std::uint8_t {
     as_it_is,
-    replaced,   // by `frame`
-    to_errors,  // not to the client
+    replaced,  // by `frame`
+    nothing,
   };
   How how = How::as_it_is;
   std::string frame = {};
-  std::vector<std::string> hidden = {};  // names of the server's tools that were taken out
-  bool is_unclear_list = false;          // a list could not be amended: `frame` is an error
-  bool is_unasked = false;               // to_errors: it answers what was not asked
+  LeftOut left_out = LeftOut::no;         // else `frame` is errors for those who asked
+  std::vector<std::string> hidden = {};   // names of the server's tools that were taken out
+  std::vector<std::string> refused = {};  // mcp::append_id_key of what those errors answer
 };
 
 class ToolLists {
  public:
-  enum class Wanted : std::uint8_t { other, tools, capabilities };
+  using Wanted = AskedTable::Wanted;
   static Wanted wanted_by(std::string_view method);
 
-  /// A request with this id is about to go to the server.
-  void expect(const mcp::Id& id, Wanted wanted);
-  /// It did not go after all.
-  void forget(const mcp::Id& id) { static_cast<void>(take(id)); }
-  [[nodiscard]] bool awaits_tools() const { return tools_awaited_ > 0; }
+  AskedTable& asked() { return asked_; }
+  [[nodiscard]] const AskedTable& asked() const { return asked_; }
 
-  Relayed relay(std::string_view frame, const mcp::ToolsAmendment& amendment);
-  /// A frame that is not clear may be meant as the answer to `id`: what the client gets instead,
-  /// when that was asked.
-  std::optional<std::string> refuse_unclear(const mcp::Id& id);
+  /// `peek` is of this very frame, and clear.
+  Relayed relay(std::string_view frame,
+                const mcp::ServerPeek& peek,
+                const mcp::ToolsAmendment& amendment);
+  /// Of a frame that answers these: each that was asked is answered with an error, for its client
+  /// must not wait for what it will never get.
+  Relayed leave_out(const std::vector<mcp::Id>& answered, LeftOut why);
 
  private:
-  struct Asked {
-    Wanted wanted;
-    std::uint64_t order;
-  };
-  using Table = std::multimap<std::string, Asked, std::less<>>;
-
-  std::optional<Wanted> take(const mcp::Id& id);
-  void erase(Table::iterator entry);
-  [[nodiscard]] static std::string key_of(const mcp::Id& id);
   static Relayed amend(std::string_view frame,
                        const mcp::Id& id,
                        const mcp::ToolsAmendment& amendment);
   Relayed relay_batch(const std::vector<mcp::Id>& answered);
 
-  Table asked_;
-  std::map<std::uint64_t, Table::iterator> by_age_;
-  std::uint64_t next_order_ = 0;
-  std::size_t key_bytes_ = 0;
-  std::size_t tools_awaited_ = 0;
+  AskedTable asked_;
 };
 
 }  // namespace aegis::wrap

@@ -100,6 +100,11 @@ std::string unclear_answer_message() {
          "asked.";
 }
 
+std::string refused_batch_message() {
+  return "aegis did not relay the server's answer: it came in a batch with a message that could be "
+         "taken for one of aegis's own. The server may have done what was asked.";
+}
+
 std::string hidden_tool_sentence(std::string_view tool) {
   return "the server's own tool " + quoted(tool) +
          " is hidden: calls of that name are the broker's";
@@ -114,6 +119,22 @@ std::string record_unavailable_message() {
 std::string too_many_calls_message(std::size_t limit) {
   return "aegis did not run this call: " + std::to_string(limit) +
          " calls wait for this server's answers already. Wait for some of them first.";
+}
+
+std::string too_many_requests_message(std::size_t limit) {
+  return "aegis did not forward this request: " + std::to_string(limit) +
+         " requests, or very long ids, wait for this server's answers already. Wait for some of "
+         "them first.";
+}
+
+std::string id_of_operation_message() {
+  return "aegis did not forward this request: a call of one of aegis's own tools has the same id "
+         "and is not answered yet. Give each request an id of its own.";
+}
+
+std::string id_of_request_message() {
+  return "a request with the same id was forwarded to the server and is not answered yet; give "
+         "each request an id of its own";
 }
 
 }  // namespace aegis::wrap

@@ -26,9 +26,16 @@ std::string batch_of_broker_message();
 /// Of a server's answer to tools/list that the broker's tools cannot be put into.
 std::string unclear_list_message();
 std::string unclear_answer_message();
+std::string refused_batch_message();
 /// For stderr and the record.
 std::string hidden_tool_sentence(std::string_view tool);
 std::string record_unavailable_message();
 std::string too_many_calls_message(std::size_t limit);
+/// Of requests of all kinds, beside a broker.
+std::string too_many_requests_message(std::size_t limit);
+/// Of a request for the server.
+std::string id_of_operation_message();
+/// Of a call of the broker's.
+std::string id_of_request_message();
 
 }  // namespace aegis::wrap

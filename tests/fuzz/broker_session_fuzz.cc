@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
 // A session with a broker in it, fed with frames of both sides. Whatever comes: what a JSON library
 // takes for a call of the broker's tool never passes to the server; the server answers nothing that
-// it was not asked, in whatever spelling of the id; our own frames are JSON; the record verifies.
+// it was not asked, in whatever spelling of the id, and is asked nothing under the id of a call of
+// the broker's, nor tells of the progress of one; our own frames are JSON; the record verifies.
 #include <algorithm>
 #include <cstdint>
 #include <deque>
@@ -50,6 +51,21 @@ std::string spelled_alike(const json& id) {
   return id.dump();
 }
 
+/// What stands under `name` in an object, else null.
+json member(const json& object, const char* name) {
+  return object.is_object() ? object.value(name, json()) : json();
+}
+
+/// A string or a number, else null.
+json token_in(const json& holder) {
+  json token = member(holder, "progressToken");
+  return token.is_string() || token.is_number() ? token : json();
+}
+
+bool is_progress(const json& message) {
+  return member(message, "method") == "notifications/progress";
+}
+
 class World {
  public:
   World() : chain_(aegis::audit::SigningKey(aegis::audit::Seed{1}), sink_) {
@@ -73,24 +89,30 @@ class World {
   void from_client(std::string_view frame) {
     const Fate fate = session_.client_frame(frame, now_);
     if (session_.needs_record()) session_.recorded();
-    for (aegis::wrap::BrokerTask& each : session_.take_tasks())
+    for (aegis::wrap::BrokerTask& each : session_.take_tasks()) {
       tasks_.push_back(each.ticket);
+      const json call = json::parse(frame, nullptr, false);
+      operations_[each.ticket] = {member(call, "id"),
+                                  token_in(member(member(call, "params"), "_meta"))};
+    }
     if (fate == Fate::drop) return;
     for_each_message(frame, [this](const json& message) {
       require(!is_call_of("read_text", message));
-      if (message.is_object() && message.contains("method") && message.contains("id"))
-        ++forwarded_[spelled_alike(message["id"])];
+      if (!message.is_object() || !message.contains("method") || !message.contains("id")) return;
+      require(!is_id_of_operation(message["id"]));
+      ++forwarded_[spelled_alike(message["id"])];
     });
   }
 
   void from_server(std::string_view frame) {
     const Session::ServerFrame seen =
         session_.server_frame({frame, written_ + frame.size()}, Session::JudgeJson::yes, now_);
-    if (seen.relayed.how == Relayed::How::to_errors) return;
+    if (seen.relayed.how == Relayed::How::nothing) return;
     const bool is_replaced = seen.relayed.how == Relayed::How::replaced;
     const std::string_view relayed = is_replaced ? std::string_view(seen.relayed.frame) : frame;
     written_ += relayed.size();
     for_each_message(relayed, [this](const json& message) {
+      if (is_progress(message)) require(!tells_of_operation(token_in(member(message, "params"))));
       if (!message.is_object() || message.contains("method") || !message.contains("id")) return;
       auto asked = forwarded_.find(spelled_alike(message["id"]));
       require(asked != forwarded_.end() && asked->second > 0);
@@ -103,14 +125,17 @@ class World {
     if (tasks_.empty()) return;
     Broker::Done done;
     done.ticket = tasks_.front();
+    operations_.erase(done.ticket);
     done.answer = aegis::mcp::FileText{"a", "text", false};
     tasks_.pop_front();
     session_.broker_done(std::move(done), written_);
   }
 
   void take_ours() {
-    for (const std::uint64_t each : session_.take_cancelled())
+    for (const std::uint64_t each : session_.take_cancelled()) {
       require(std::find(tasks_.begin(), tasks_.end(), each) != tasks_.end());
+      operations_.erase(each);
+    }
     session_.report_progress(now_);
     std::string ours = session_.take_replies();
     written_ += ours.size();
@@ -133,12 +158,36 @@ class World {
   }
 
  private:
+  struct Operation {  // NOLINT(bugprone-exception-escape): moving json is noexcept, but for asserts
+    json id;
+    json token;  // null: it has none
+  };
+
+  [[nodiscard]] bool tells_of_operation(const json& token) const {
+    return !token.is_null() && is_any([&](const Operation& each) {
+      return !each.token.is_null() && spelled_alike(each.token) == spelled_alike(token);
+    });
+  }
+  /// Large numbers, which the library rounds, are left aside.
+  [[nodiscard]] bool is_id_of_operation(const json& id) const {
+    return !id.is_number_float() && is_any([&](const Operation& each) {
+      return !each.id.is_number_float() && spelled_alike(each.id) == spelled_alike(id);
+    });
+  }
+  template <typename Predicate>
+  [[nodiscard]] bool is_any(Predicate predicate) const {
+    return std::any_of(operations_.begin(), operations_.end(), [&](const auto& entry) {
+      return predicate(entry.second);
+    });
+  }
+
   aegis::audit::MemorySink sink_;
   aegis::audit::Chain chain_;
   NoRandomness randomness_;
   Moment now_{1, {1'796'000'000'000'000}};
   Session session_{{}, chain_, randomness_};
   std::deque<std::uint64_t> tasks_;
+  std::map<std::uint64_t, Operation> operations_;  // under way and not cancelled
   std::map<std::string, int> forwarded_;  // requests that the server has, by id, unanswered
   std::uint64_t written_ = 0;             // to the client
 };

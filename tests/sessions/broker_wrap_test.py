@@ -111,7 +111,7 @@ class Beside(brokered.BrokerCase):
         self.assertEqual(len(wrap.recv_json()["result"]["tools"]), 4)
         self.finish(wrap, server)
         self.assertIn(b'"x":NaN', wrap.stderr())
-        self.assertIn(b"tools/list was not relayed", wrap.stderr())
+        self.assertIn(b"cannot be put into this answer to tools/list", wrap.stderr())
 
     def test_the_server_cannot_answer_in_the_brokers_stead(self):
         wrap, server = self.begin()
@@ -129,7 +129,8 @@ class Beside(brokered.BrokerCase):
         self.assertIn(b"notifications/message", wrap.recv())
         self.finish(wrap, server)
         self.assertEqual(wrap.stderr().count(b"FORGED"), len(forged) + 1)
-        self.assertEqual(wrap.stderr().count(b"could be taken for an answer of the broker's"), 1)
+        self.assertEqual(wrap.stderr().count(b"it answers what was not asked"), 5)
+        self.assertEqual(wrap.stderr().count(b"it does not read the same for every parser; "), 4)
 
     def test_a_batch_that_concerns_the_broker_is_refused_whole(self):
         wrap, server = self.begin()

@@ -10,102 +10,28 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "tests/wrap/session_bench.h"
-#include "wrap/limits.h"
-
+#include "tests/wrap/broker_bench.h"
 using aegis::mcp::BrokerCode;
 using aegis::mcp::FileText;
-using aegis::mcp::Operation;
 using aegis::mcp::Refused;
 using aegis::mcp::RunEnd;
 using aegis::wrap::answer;
-using aegis::wrap::Bench;
 using aegis::wrap::Broker;
-using aegis::wrap::BrokerOffer;
+using aegis::wrap::broker_hash;
+using aegis::wrap::BrokerBench;
 using aegis::wrap::BrokerTask;
 using aegis::wrap::call;
+using aegis::wrap::cancel;
+using aegis::wrap::ended;
 using aegis::wrap::Ending;
 using aegis::wrap::Fate;
 using aegis::wrap::kSecond;
+using aegis::wrap::LeftOut;
+using aegis::wrap::list_of;
 using aegis::wrap::Relayed;
+using aegis::wrap::request;
 using aegis::wrap::Session;
 using nlohmann::json;
-
-namespace {
-
-const auto broker_hash = aegis::audit::PolicySetHash::of("a broker's policy");
-
-struct BrokerBench : Bench {
-  explicit BrokerBench(Session::Options options = {}) : Bench(std::move(options)) {
-    BrokerOffer offer;
-    offer.tools = {{Operation::read_text, R"({"name":"read_text","inputSchema":{}})"},
-                   {Operation::run_python, R"({"name":"run_python","inputSchema":{}})"}};
-    offer.policy_set_hash = broker_hash;
-    offer.max_timeout_seconds = 15;
-    session.use_broker(std::move(offer));
-  }
-
-  /// A call of an operation; what the broker is told to do.
-  BrokerTask begin(std::string_view id, std::string_view tool, std::string_view params) {
-    CHECK_FALSE(client(operation(id, tool, params)));
-    auto tasks = session.take_tasks();
-    REQUIRE(tasks.size() == 1);
-    return std::move(tasks.front());
-  }
-  static std::string operation(std::string_view id,
-                               std::string_view tool,
-                               std::string_view params) {
-    return R"({"jsonrpc":"2.0","id":)" + std::string(id) +
-           R"(,"method":"tools/call","params":{"name":")" + std::string(tool) + "\"" +
-           std::string(params) + "}}";
-  }
-  BrokerTask begin_python(std::string_view id, std::string_view meta = "") {
-    return begin(id, "run_python", R"(,"arguments":{"code":"sekrit"})" + std::string(meta));
-  }
-  json done(std::uint64_t ticket, aegis::mcp::BrokerAnswer answer) {
-    Broker::Done done;
-    done.ticket = ticket;
-    done.answer = std::move(answer);
-    done.grant = {{"workspace"}, {}, 1024, 15'000, 2048};
-    done.path = "workspace/a.txt";
-    done.taken = std::chrono::milliseconds(7);
-    session.broker_done(std::move(done), 0);
-    return reply();
-  }
-  Session::ServerFrame relay(std::string frame) {
-    frame += '\n';
-    return session.server_frame({frame, 0}, Session::JudgeJson::no, now);
-  }
-  json last_outcome() {
-    session.seal({Ending::client_closed, Ending::client_closed}, now);
-    const auto all = lines("outcome");
-    REQUIRE_FALSE(all.empty());
-    return all.back();
-  }
-};
-
-RunEnd ended(RunEnd::Status status) {
-  RunEnd end;
-  end.status = status;
-  end.exit_code = 0;
-  end.out = "sekrit\n";
-  return end;
-}
-
-std::string request(std::string_view id, std::string_view method) {
-  return R"({"jsonrpc":"2.0","id":)" + std::string(id) + R"(,"method":")" + std::string(method) +
-         R"("})";
-}
-std::string cancel(std::string_view id) {
-  return R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)" +
-         std::string(id) + "}}";
-}
-std::string list_of(std::string_view id, std::string_view tools) {
-  return R"({"jsonrpc":"2.0","id":)" + std::string(id) + R"(,"result":{"tools":[)" +
-         std::string(tools) + "]}}";
-}
-
-}  // namespace
 
 TEST_CASE("a call of an operation goes to the broker once it is on the record, never further") {
   BrokerBench bench;
@@ -393,28 +319,28 @@ TEST_CASE("the server cannot answer a call of the broker's in its stead") {
   const BrokerTask task = bench.begin_python("7");
   for (const std::string& frame : {answer("7"), answer(R"("7")"), "[" + answer("7") + "]"}) {
     CAPTURE(frame);
-    CHECK(bench.relay(frame).relayed.how == Relayed::How::to_errors);
+    CHECK(bench.relay(frame).relayed.how == Relayed::How::nothing);
   }
   CHECK(bench.done(task.ticket, ended(RunEnd::Status::completed))["id"] == 7);
-  CHECK(bench.relay(answer("7")).relayed.how == Relayed::How::to_errors);
+  CHECK(bench.relay(answer("7")).relayed.how == Relayed::How::nothing);
   CHECK(bench.client(request("7", "ping")));
   CHECK(bench.relay(answer("7")).relayed.how == Relayed::How::as_it_is);
   CHECK(bench.last_outcome()["refusals"] ==
         json{"an answer of the server's to what it was not asked, not relayed"});
 }
 
-TEST_CASE("what the server was not asked it cannot answer; it is said once") {
+TEST_CASE("what the server was not asked it cannot answer") {
   BrokerBench bench;
   CHECK(bench.client(request("1", "tools/list")));
   const auto seen = bench.relay(list_of("2", ""));
-  CHECK(seen.relayed.how == Relayed::How::to_errors);
-  CHECK(seen.notes.size() == 1);
+  CHECK(seen.relayed.how == Relayed::How::nothing);
+  CHECK(seen.relayed.left_out == LeftOut::unasked);
   CHECK(bench.relay(R"({"jsonrpc":"2.0","method":"notifications/message"})").relayed.how ==
         Relayed::How::as_it_is);
   CHECK(bench.relay(list_of("1", "")).relayed.how == Relayed::How::replaced);
   const auto again = bench.relay(list_of("1", ""));
-  CHECK(again.relayed.how == Relayed::How::to_errors);
-  CHECK(again.notes.empty());
+  CHECK(again.relayed.how == Relayed::How::nothing);
+  CHECK(again.relayed.left_out == LeftOut::unasked);
 }
 
 TEST_CASE("who asked gets an error for an answer that is not clear, and the record says so") {
@@ -424,10 +350,10 @@ TEST_CASE("who asked gets an error for an answer that is not clear, and the reco
   CHECK(seen.relayed.how == Relayed::How::replaced);
   CHECK(json::parse(seen.relayed.frame)["id"] == 1);
   CHECK(json::parse(seen.relayed.frame)["error"]["code"] == -32042);
-  CHECK(seen.notes.size() == 1);
+  CHECK(seen.relayed.left_out == LeftOut::unclear);
   bench.session.delivered(UINT64_MAX, bench.now);
   CHECK(bench.last_outcome()["execution"]["status"] == "host_denied");
   // Asked once, answered once.
   CHECK(bench.relay(R"({"jsonrpc":"2.0","id":1,"id":2,"result":{}})").relayed.how ==
-        Relayed::How::to_errors);
+        Relayed::How::nothing);
 }

@@ -4,13 +4,16 @@
 
 #include <array>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
-#include "wrap/limits.h"
+#include "mcp/peek.h"
 
 using aegis::mcp::Id;
+using aegis::wrap::LeftOut;
 using aegis::wrap::Relayed;
 using aegis::wrap::ToolLists;
 using nlohmann::json;
@@ -23,10 +26,12 @@ constexpr std::array<std::string_view, 1> kHidden{"run_python"};
 struct Bench {
   Relayed relay(std::string frame) {
     frame += '\n';
-    return lists.relay(frame, {kHidden, R"({"name":"run_python"})"});
+    const auto peek = aegis::mcp::peek_server(frame);
+    REQUIRE(peek.form != aegis::mcp::ServerPeek::Form::unclear);
+    return lists.relay(frame, peek, {kHidden, R"({"name":"run_python"})"});
   }
   void expect(std::string_view id, Wanted wanted = Wanted::tools) {
-    lists.expect({id.front() == '"' ? Id::Type::string : Id::Type::number, id}, wanted);
+    lists.asked().add({id.front() == '"' ? Id::Type::string : Id::Type::number, id}, wanted);
   }
   ToolLists lists;
 };
@@ -74,26 +79,32 @@ TEST_CASE("a list that cannot be amended is not relayed") {
     bench.expect("1");
     const Relayed relayed = bench.relay(frame);
     REQUIRE(relayed.how == Relayed::How::replaced);
-    CHECK(relayed.is_unclear_list);
+    CHECK(relayed.left_out == LeftOut::unclear_list);
     const json answer = json::parse(relayed.frame);
     CHECK(answer["id"] == 1);
     CHECK(answer["error"]["code"] == -32042);
   }
 }
 
-TEST_CASE("what some reader may take for another message goes to stderr") {
+TEST_CASE("who asked for what is left out gets an error, once") {
+  Bench bench;
+  bench.expect("1", Wanted::other);
+  const std::vector<Id> answered{{Id::Type::number, "1"}, {Id::Type::number, "2"}, {}};
+  const Relayed relayed = bench.lists.leave_out(answered, LeftOut::unclear);
+  REQUIRE(relayed.how == Relayed::How::replaced);
+  CHECK(json::parse(relayed.frame)["id"] == 1);
+  CHECK(relayed.refused.size() == 1);
+  const Relayed again = bench.lists.leave_out(answered, LeftOut::unclear);
+  CHECK(again.how == Relayed::How::nothing);
+  CHECK(again.left_out == LeftOut::unclear);
+}
+
+TEST_CASE("messages that answer nothing cross") {
   Bench bench;
   bench.expect("1");
-  for (const char* line : {R"({"jsonrpc":"2.0","id":1,"result":{"tools":[],"x":NaN}})",
-                           R"({"id":7,"ID":1,"result":{"tools":[]}})",
-                           R"({"id":1,"result":{"tools":[]},"method":"x"})",
-                           "hello"}) {
-    CAPTURE(line);
-    CHECK(bench.relay(line).how == Relayed::How::to_errors);
-  }
-  CHECK(bench.relay("").how == Relayed::How::as_it_is);
   CHECK(bench.relay(R"({"jsonrpc":"2.0","id":1,"method":"ping"})").how == Relayed::How::as_it_is);
-  CHECK(bench.lists.awaits_tools());
+  CHECK(bench.relay(R"([{"jsonrpc":"2.0","method":"x"}])").how == Relayed::How::as_it_is);
+  CHECK(bench.lists.asked().awaits_tools());
 }
 
 TEST_CASE("only answers to what was asked are relayed, and once") {
@@ -101,22 +112,42 @@ TEST_CASE("only answers to what was asked are relayed, and once") {
   for (const char* id : {"1", R"("1")", "1.0", "null", "true", R"("x")"}) {
     CAPTURE(id);
     const Relayed relayed = bench.relay(result(id, "{}"));
-    CHECK(relayed.how == Relayed::How::to_errors);
-    CHECK(relayed.is_unasked);
+    CHECK(relayed.how == Relayed::How::nothing);
+    CHECK(relayed.left_out == LeftOut::unasked);
   }
-  CHECK(bench.relay(R"({"jsonrpc":"2.0","error":{}})").is_unasked);
-  bench.expect("1", Wanted::other);
-  CHECK(bench.relay("[" + result("1", "{}") + "," + result("2", "{}") + "]").is_unasked);
+  CHECK(bench.relay(R"({"jsonrpc":"2.0","error":{}})").left_out == LeftOut::unasked);
   bench.expect("1", Wanted::other);
   bench.expect(R"("x")", Wanted::other);
   CHECK(bench.relay("[" + result("1", "{}") + "," + result(R"("x")", "{}") + "]").how ==
         Relayed::How::as_it_is);
   bench.expect("1", Wanted::other);
   CHECK(bench.relay(result("1", "{}")).how == Relayed::How::as_it_is);
-  CHECK(bench.relay(result("1", "{}")).is_unasked);
-  bench.expect("1", Wanted::other);
-  bench.lists.forget({Id::Type::number, "1"});
-  CHECK(bench.relay(result("1", "{}")).is_unasked);
+  CHECK(bench.relay(result("1", "{}")).left_out == LeftOut::unasked);
+}
+
+TEST_CASE("of a batch that may not pass each message that was asked for is answered by an error") {
+  struct Row {
+    std::string other;
+    LeftOut why;
+  };
+  for (const Row& row : {Row{result("7", "{}"), LeftOut::batch},
+                         Row{result("1", "{}"), LeftOut::batch},
+                         Row{R"({"jsonrpc":"2.0","error":{}})", LeftOut::batch},
+                         Row{result("5", R"({"tools":[]})"), LeftOut::unclear_list}}) {
+    CAPTURE(row.other);
+    Bench bench;
+    bench.expect("1", Wanted::other);
+    bench.expect("5");
+    const Relayed relayed = bench.relay("[" + row.other + "," + result("1", "{}") + "]");
+    REQUIRE(relayed.how == Relayed::How::replaced);
+    CHECK(relayed.left_out == row.why);
+    const std::size_t errors = row.why == LeftOut::unclear_list ? 2 : 1;
+    CHECK(relayed.refused.size() == errors);
+    const auto first = relayed.frame.substr(0, relayed.frame.find('\n'));
+    CHECK(json::parse(first)["id"] == (errors == 2 ? 5 : 1));
+    CHECK(json::parse(first)["error"]["code"] == -32042);
+    CHECK(bench.relay(result("1", "{}")).left_out == LeftOut::unasked);
+  }
 }
 
 TEST_CASE("an answer whose id is the number in quotes is amended like any") {
@@ -139,15 +170,4 @@ TEST_CASE("capabilities gain tools, and are otherwise left alone") {
         Relayed::How::as_it_is);
   bench.expect("1", Wanted::capabilities);
   CHECK(bench.relay(result("1", "[]")).how == Relayed::How::as_it_is);
-}
-
-TEST_CASE("of more than there is room for the oldest is forgotten, and not relayed") {
-  Bench bench;
-  for (std::size_t i = 0; i <= aegis::wrap::kMaxAsked; ++i)
-    bench.expect(std::to_string(i), Wanted::other);
-  CHECK(bench.relay(result("0", "{}")).is_unasked);
-  CHECK(bench.relay(result("1", "{}")).how == Relayed::How::as_it_is);
-  bench.expect("\"" + std::string(aegis::wrap::kMaxAskedBytes - 3, 'x') + "\"", Wanted::other);
-  CHECK(bench.relay(result("2", "{}")).is_unasked);
-  CHECK(bench.relay(result(std::to_string(aegis::wrap::kMaxAsked), "{}")).is_unasked);
 }
