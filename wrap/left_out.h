@@ -12,7 +12,7 @@ namespace aegis::wrap {
 
 enum class LeftOut : std::uint8_t {
   no,            // it reaches the client, if amended
-  no_json,       // --strict-stdout
+  no_json,       // --strict-stdout, and there was no room for it on stderr
   unclear,       // it does not read the same for every parser
   unclear_list,  // the broker's tools cannot be put into it
   unasked,       // it answers what was not asked

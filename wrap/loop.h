@@ -112,6 +112,7 @@ class Loop {
   void read_server();
   void judge_server_frames();
   void judge_server_frame(std::string_view frame);
+  void tell_left_out(std::string_view frame, LeftOut why);
   void relay_server_frame(std::string_view frame, Session::ServerFrame seen);
   audit::FrameDigest forward_and_digest(std::string_view frame);
   void read_errors();

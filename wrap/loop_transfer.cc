@@ -123,10 +123,23 @@ void Loop::judge_server_frame(std::string_view frame) {
   relay_server_frame(frame, std::move(seen));
 }
 
+/// A line that is no message at all is meant for people, like the server's stderr. Where that is
+/// not read the server need not wait for it, for it did not mean to write there.
+void Loop::tell_left_out(std::string_view frame, LeftOut why) {
+  if (why == LeftOut::no) return;
+  const bool has_room =
+      errors_.size() < kQueueLimit && frame.size() <= kQueueLimit - errors_.size();
+  if (why == LeftOut::no_json && has_room) {
+    errors_ += frame;
+  } else {
+    say(left_out_sentence(frame, why));
+  }
+}
+
 void Loop::relay_server_frame(std::string_view frame, Session::ServerFrame seen) {
   for (const std::string& note : seen.notes)
     say(note);
-  if (seen.relayed.left_out != LeftOut::no) say(left_out_sentence(frame, seen.relayed.left_out));
+  tell_left_out(frame, seen.relayed.left_out);
   const bool is_relayed = client_out_.is_open();
   Fate fate = Fate::drop;
   switch (seen.relayed.how) {

@@ -61,10 +61,9 @@ void add_flags(Flags& flags, Given& given) {
                   given.revealed);
   flags.add_text({"--stderr-log", "FILE", "append a copy of the server's stderr to this file"},
                  given.options.stderr_log);
-  flags.add_switch({"--strict-stdout",
-                    "",
-                    "lines of the server's stdout that are no JSON are kept from the client"},
-                   given.is_strict);
+  flags.add_switch(
+      {"--strict-stdout", "", "lines of the server's stdout that are no JSON go to stderr"},
+      given.is_strict);
   flags.add_switch({"--confine",
                     "",
                     "the server reaches what it was granted and nothing else; the flags below "

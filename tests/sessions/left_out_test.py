@@ -42,7 +42,16 @@ class Told(brokered.BrokerCase):
         self.finish(wrap, server)
         self.assertEqual(harness.read_bytes(log), b"one\n\xfftwo")
         self.assertIn(b"\xfftwo", wrap.stderr())
-        self.assertEqual(len(self.told(wrap)), 1)
+        self.assertIn(b"no json\n", wrap.stderr())
+
+
+    def test_a_line_too_long_for_stderr_is_told_of(self):
+        wrap, server = self.puppet("--strict-stdout")
+        server.send(b"x" * MiB + b"\n", answer(1))
+        self.assertEqual(wrap.recv(), answer(1))
+        self.finish(wrap, server)
+        self.assertRegex(self.told(wrap)[0], rf"it is no JSON; {MiB} bytes: x{{200}} \[\.\.\.\]$")
+        self.assertLess(len(wrap.stderr()), 2000)
 
 
 class Unread(brokered.BrokerCase):
