@@ -108,6 +108,15 @@ std::vector<PathGrant> sources_of(const WorkerFiles& worker) {
   return grants;
 }
 
+/// Only in tier landlock is exec believed on the word of the owner's /proc (await_exec).
+Result<void> check_proc(Tier tier) {
+  if (tier == Tier::full || has_own_proc()) return {};
+  return refusal("confine in tier landlock",
+                 "/proc",
+                 "it is missing, or tells of another pid namespace, and so cannot tell whether the "
+                 "program runs; mount -t proc proc /proc");
+}
+
 /// The whole of what the child says. Only "running" after everything means that the program runs:
 /// the end of the pipe after "execute" alone can be a death on the way.
 bool await_exec(const Child& child, int set_up, SetUp& last, Enforced& enforced) noexcept {
@@ -193,13 +202,7 @@ Result<Prepared> Prepared::make(Spec spec) {
 }
 
 Result<Prepared> Prepared::make_with(Filter filter, Spec spec) {
-  // Only there is exec believed on the word of the owner's /proc (await_exec).
-  if (spec.tier == Tier::landlock && !has_own_proc()) {
-    return refusal("confine in tier landlock",
-                   "/proc",
-                   "it is missing, or tells of another pid namespace, and so cannot tell whether "
-                   "the program runs; mount -t proc proc /proc");
-  }
+  AEGIS_TRY(check_proc(spec.tier));
   const int abi = confine::landlock_abi();
   const auto files = spec.host_view ? Ruleset::Files::mounted : Ruleset::Files::ruled;
   Ruleset ruleset = AEGIS_TRY(Ruleset::make({abi, spec.network, files}));
