@@ -108,6 +108,14 @@ std::vector<PathGrant> sources_of(const WorkerFiles& worker) {
   return grants;
 }
 
+Result<Ruleset> ruleset_for(const Spec& spec, int abi) {
+  const auto files = spec.host_view ? Ruleset::Files::mounted : Ruleset::Files::ruled;
+  Ruleset ruleset = AEGIS_TRY(Ruleset::make({abi, spec.network, files}));
+  AEGIS_TRY(ruleset.allow(spec.paths.paths));
+  if (spec.worker) AEGIS_TRY(ruleset.allow(sources_of(*spec.worker)));
+  return ruleset;
+}
+
 /// Only in tier landlock is exec believed on the word of the owner's /proc (await_exec).
 Result<void> check_proc(Tier tier) {
   if (tier == Tier::full || has_own_proc()) return {};
@@ -204,10 +212,7 @@ Result<Prepared> Prepared::make(Spec spec) {
 Result<Prepared> Prepared::make_with(Filter filter, Spec spec) {
   AEGIS_TRY(check_proc(spec.tier));
   const int abi = confine::landlock_abi();
-  const auto files = spec.host_view ? Ruleset::Files::mounted : Ruleset::Files::ruled;
-  Ruleset ruleset = AEGIS_TRY(Ruleset::make({abi, spec.network, files}));
-  AEGIS_TRY(ruleset.allow(spec.paths.paths));
-  if (spec.worker) AEGIS_TRY(ruleset.allow(sources_of(*spec.worker)));
+  Ruleset ruleset = AEGIS_TRY(ruleset_for(spec, abi));
   Cgroups cgroups = Cgroups::make(spec.bounds);
   auto parts = std::make_unique<Parts>(
       Parts{std::move(spec), abi, std::move(ruleset), std::move(filter), std::move(cgroups)});

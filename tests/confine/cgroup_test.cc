@@ -234,6 +234,48 @@ TEST_CASE("what is still in a cgroup of v2 ends with it, in v1 the cgroup stays 
   }
 }
 
+/// What a process that made a cgroup and was killed has left: the folder, and a process that was
+/// about to enter it.
+struct Left {
+  std::string path;
+  pid_t heir = -1;
+};
+
+Left leave_one(const CgroupPlace& place) {
+  int told[2];
+  REQUIRE(::pipe2(told, O_CLOEXEC) == 0);
+  const pid_t maker = ::fork();
+  REQUIRE(maker >= 0);
+  if (maker == 0) {
+    const Result<Cgroup> made = Cgroup::make(place.version, place.folder, {});
+    const pid_t heir = made ? ::fork() : -1;
+    if (heir == 0) {
+      for (;;)
+        ::pause();
+    }
+    const std::string words = std::to_string(heir) + " " + (made ? made->path() : "");
+    static_cast<void>(::write(told[1], words.data(), words.size()) > 0);
+    ::kill(::getpid(), SIGKILL);
+  }
+  char text[4096] = {};
+  REQUIRE(::read(told[0], text, sizeof text - 1) > 0);
+  REQUIRE(::waitpid(maker, nullptr, 0) == maker);
+  ::close(told[0]);
+  ::close(told[1]);
+  Left left;
+  std::istringstream words(text);
+  words >> left.heir >> left.path;
+  REQUIRE(left.heir > 0);
+  return left;
+}
+
+void kill_and_await(pid_t pid) {
+  const Fd watched(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  REQUIRE(::kill(pid, SIGKILL) == 0);
+  pollfd ended{watched.get(), POLLIN, 0};
+  REQUIRE(::poll(&ended, 1, -1) == 1);
+}
+
 TEST_CASE("what was left by a maker that was killed as a whole is taken away, and nothing else") {
   const std::string cgroups = file_text("/proc/self/cgroup");
   const std::string mounts = file_text("/proc/self/mountinfo");
@@ -243,45 +285,17 @@ TEST_CASE("what was left by a maker that was killed as a whole is taken away, an
     const auto make = [&place] { return Cgroup::make(place->version, place->folder, {}); };
     const Result<Cgroup> in_use = make();
     if (!in_use) continue;  // told above
-    // Not by a name of ours, or by one that is not whole.
+    // Not by a name of ours: its last digit is none.
     const std::string others = place->folder + "/aegis-0123456789abcdeg";
     REQUIRE(::mkdir(others.c_str(), 0755) == 0);
-    int path_pipe[2];
-    REQUIRE(::pipe2(path_pipe, O_CLOEXEC) == 0);
-    // One that makes a cgroup, has a process that could enter it, and is killed.
-    const pid_t maker = ::fork();
-    REQUIRE(maker >= 0);
-    if (maker == 0) {
-      const Result<Cgroup> left = make();
-      const pid_t heir = left ? ::fork() : -1;
-      if (heir == 0) {
-        for (;;)
-          ::pause();
-      }
-      const std::string told = std::to_string(heir) + " " + (left ? left->path() : "");
-      static_cast<void>(::write(path_pipe[1], told.data(), told.size()) > 0);
-      ::raise(SIGKILL);
-    }
-    char told[4096] = {};
-    REQUIRE(::read(path_pipe[0], told, sizeof told - 1) > 0);
-    REQUIRE(::waitpid(maker, nullptr, 0) == maker);
-    std::istringstream words(told);
-    pid_t heir = -1;
-    std::string left;
-    words >> heir >> left;
-    REQUIRE(heir > 0);
+    const Left left = leave_one(*place);
     CHECK(make());
-    CHECK(std::filesystem::is_directory(left));  // it may enter yet
-    const Fd watched(static_cast<int>(::syscall(SYS_pidfd_open, heir, 0)));
-    REQUIRE(::kill(heir, SIGKILL) == 0);
-    pollfd ended{watched.get(), POLLIN, 0};
-    REQUIRE(::poll(&ended, 1, -1) == 1);
+    CHECK(std::filesystem::is_directory(left.path));  // it may enter yet
+    kill_and_await(left.heir);
     CHECK(make());
-    CHECK_FALSE(std::filesystem::exists(left));
+    CHECK_FALSE(std::filesystem::exists(left.path));
     CHECK(std::filesystem::is_directory(in_use->path()));
     CHECK(::rmdir(others.c_str()) == 0);
-    ::close(path_pipe[0]);
-    ::close(path_pipe[1]);
   }
 }
 

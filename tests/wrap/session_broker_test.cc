@@ -30,7 +30,6 @@ using aegis::wrap::LeftOut;
 using aegis::wrap::list_of;
 using aegis::wrap::Relayed;
 using aegis::wrap::request;
-using aegis::wrap::Session;
 using nlohmann::json;
 
 TEST_CASE("a call of an operation goes to the broker once it is on the record, never further") {
