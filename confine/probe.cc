@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -50,6 +51,7 @@ struct Findings {
   int tmpfs = kNotTried;
   int proc = kNotTried;
   ProcessBound process_bound = ProcessBound::none;
+  bool is_another_root = false;
 };
 static_assert(std::is_trivially_copyable_v<Findings>);
 
@@ -201,11 +203,29 @@ bool has_mount_at_root() {
   return is_empty;  // without /proc nothing is known
 }
 
+/// To enter the mount namespace that one is in already (setns(2) by a pidfd, Linux 5.8) takes one
+/// to its root, as current_chrooted() finds it.
+Chroot find_chroot() {
+  if (!has_mount_at_root()) return Chroot::yes;
+  const Tried tried = try_in_child(0, [](Findings& found) noexcept {
+    constexpr unsigned kMask = STATX_INO | STATX_MNT_ID;
+    struct statx before = {};
+    struct statx after = {};
+    found.first = code_of(::statx(AT_FDCWD, "/", 0, kMask, &before));
+    const long self = ::syscall(SYS_pidfd_open, ::getpid(), 0);
+    if (found.first == 0) found.first = code_of(::setns(static_cast<int>(self), CLONE_NEWNS));
+    if (found.first == 0) found.first = code_of(::statx(AT_FDCWD, "/", 0, kMask, &after));
+    found.is_another_root =
+        before.stx_mnt_id != after.stx_mnt_id || before.stx_ino != after.stx_ino;
+  });
+  if (tried.clone != 0 || tried.found.first != 0) return Chroot::perhaps;
+  return tried.found.is_another_root ? Chroot::yes : Chroot::no;
+}
+
 void ask_machine(Probed& probed) {
   utsname kernel = {};
   if (::uname(&kernel) == 0) probed.kernel = kernel.release;
   probed.is_root = ::geteuid() == 0;
-  probed.is_chrooted = !has_mount_at_root();
   probed.is_filtered = read_all("/proc/self/status").find("\nSeccomp:\t2\n") != std::string::npos;
   probed.security_modules = read_all("/sys/kernel/security/lsm");
   probed.max_user_namespaces = read_number("/proc/sys/user/max_user_namespaces");
@@ -234,6 +254,7 @@ Probed probe() {
   Probed probed;
   ask_machine(probed);
   try_namespaces(probed);
+  if (probed.user_namespace == EPERM) probed.chroot = find_chroot();
   try_landlock(probed);
   try_seccomp(probed);
   try_cgroup(probed);

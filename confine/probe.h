@@ -3,6 +3,7 @@
 // support.cc to judge. Everything is done in throwaway children and leaves nothing behind.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -11,6 +12,14 @@
 namespace aegis::confine {
 
 inline constexpr int kNotTried = -1;
+
+/// Whether this process's root is not its mount namespace's, which user namespaces are refused to
+/// (current_chrooted() in kernel/user_namespace.c).
+enum class Chroot : std::uint8_t {
+  no,
+  perhaps,  // only who has capabilities can tell when the root is a mount of its own
+  yes
+};
 
 /// Each step by its errno; 0: it worked.
 struct Probed {
@@ -34,7 +43,7 @@ struct Probed {
   // Why, perhaps:
   std::string kernel;  // uname -r
   bool is_root = false;
-  bool is_chrooted = false;      // no "/" in /proc/self/mountinfo: it is no mount of this process
+  Chroot chroot = Chroot::no;    // asked when a user namespace is refused
   bool is_filtered = false;      // a seccomp filter is on already, as in containers
   std::string security_modules;  // /sys/kernel/security/lsm: "lockdown,yama,apparmor"; or empty
   std::optional<long> max_user_namespaces;        // user.*

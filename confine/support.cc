@@ -82,7 +82,7 @@ Cause why_no_user_namespace(const Probed& probed) {
     return {"this kernel has none", "a kernel with CONFIG_USER_NS=y"};
   }
   if (!is_refused(code)) return {words_of(code), "--tier landlock"};
-  if (probed.is_chrooted) {
+  if (probed.chroot == Chroot::yes) {
     return {"this is a chroot, in which nobody can have one (user_namespaces(7))",
             "start aegis outside of it, or enter it by pivot_root instead of chroot"};
   }
@@ -95,6 +95,12 @@ Cause why_no_user_namespace(const Probed& probed) {
   }
   if (probed.apparmor_restrict_unprivileged_userns == 1) {
     return {"AppArmor forbids it (Ubuntu 23.10 or newer)", std::string(kUbuntu)};
+  }
+  if (probed.chroot == Chroot::perhaps) {
+    return {
+        "a security module forbids it, or this may be a chroot, in which nobody can have one: " +
+            words_of(code),
+        "--tier landlock, or start aegis outside of the chroot; as root `aegis doctor` can tell"};
   }
   return {"a security module forbids it: " + words_of(code), "--tier landlock"};
 }

@@ -3,6 +3,7 @@
 // real thing taken away, each in a throwaway child.
 #include "confine/support.h"
 
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -29,6 +30,7 @@
 
 namespace {
 
+using aegis::confine::Chroot;
 using aegis::confine::judge;
 using aegis::confine::kNotTried;
 using aegis::confine::landlock_abi;
@@ -149,7 +151,7 @@ const std::vector<Lack> namespace_lacks = {
     {"a chroot",
      [](Probed& p) {
        refuse_user_namespace(p, EPERM);
-       p.is_chrooted = true;
+       p.chroot = Chroot::yes;
        p.is_root = true;
      },
      "user namespace",
@@ -170,6 +172,15 @@ const std::vector<Lack> namespace_lacks = {
      "user namespace",
      "security module",
      "--tier landlock",
+     Tier::landlock},
+    {"a security module, or a chroot whose root is a mount",
+     [](Probed& p) {
+       refuse_user_namespace(p, EPERM);
+       p.chroot = Chroot::perhaps;
+     },
+     "user namespace",
+     "security module forbids it, or this may be a chroot",
+     "outside of the chroot",
      Tier::landlock},
     {"a kernel without user namespaces",
      [](Probed& p) { refuse_user_namespace(p, EINVAL); },
@@ -470,6 +481,34 @@ TEST_CASE("a chroot is found out") {
   REQUIRE(found.value.ready == 1);
   CHECK(std::string(found.value.missing.data()) ==
         "user namespace: this is a chroot, in which nobody can have one (user_namespaces(7)); ");
+}
+
+/// Into a mount of its own, which looks like a root in /proc/self/mountinfo.
+bool enter_mounted_chroot() {
+  return be_root_of_own() && ::mount("none", "/tmp", "tmpfs", 0, nullptr) == 0 &&
+         ::mkdir("/tmp/proc", 0700) == 0 &&
+         ::mount("/proc", "/tmp/proc", nullptr, MS_BIND | MS_REC, nullptr) == 0 &&
+         ::chroot("/tmp") == 0 && ::chdir("/") == 0;
+}
+
+bool drop_capabilities() {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  const __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {};
+  return ::syscall(SYS_capset, &header, none) == 0;
+}
+
+TEST_CASE("a chroot whose root is a mount is found out by root, and held possible by others") {
+  if (!has_full_tier()) return;
+  const Found<Text> root = probe_without(enter_mounted_chroot);
+  REQUIRE(root.value.ready == 1);
+  CHECK(std::string(root.value.missing.data()) ==
+        "user namespace: this is a chroot, in which nobody can have one (user_namespaces(7)); ");
+  const Found<Text> user =
+      probe_without([] { return enter_mounted_chroot() && drop_capabilities(); });
+  REQUIRE(user.value.ready == 1);
+  const std::string missing = user.value.missing.data();
+  CHECK(
+      missing.starts_with("user namespace: a security module forbids it, or this may be a chroot"));
 }
 
 TEST_CASE("a container's filter is found out") {
