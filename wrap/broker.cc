@@ -211,6 +211,10 @@ const confine::PathGrants& Broker::reach() const {
   return state_->world->reach();
 }
 
+std::vector<std::string> Broker::programs() const {
+  return state_->world->programs();
+}
+
 std::string Broker::describe() const {
   return state_->world->describe();
 }

@@ -73,6 +73,8 @@ class Broker {
   /// The most that its operations can reach: the workspace, read-only, and what a run_command may
   /// be given as `writable`. For wrap/exposure.h.
   [[nodiscard]] const confine::PathGrants& reach() const;
+  /// Every file that its runs execute, and the links by which they were found. For the same.
+  [[nodiscard]] std::vector<std::string> programs() const;
   /// "policy NAME, workspace PATH, 3 operations", for the line that says what is on.
   [[nodiscard]] std::string describe() const;
 

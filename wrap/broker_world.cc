@@ -227,6 +227,18 @@ Result<void> BrokerWorld::check_programs() const {
   return {};
 }
 
+std::vector<std::string> BrokerWorld::programs() const {
+  std::vector<confine::ResolvedPath> files = binaries_.files();
+  if (python_) files.push_back(*python_);
+  std::vector<std::string> paths;
+  for (confine::ResolvedPath& file : files) {
+    paths.push_back(std::move(file.grant.path));
+    for (confine::LinkOnTheWay& link : file.links)
+      paths.push_back(std::move(link.path));
+  }
+  return paths;
+}
+
 void BrokerWorld::say_what_is_missing(std::string_view doing) const {
   const auto say = [doing](std::string_view what, std::string_view why) {
     log(std::string(doing).append(": ").append(what).append(": ").append(why));

@@ -63,6 +63,8 @@ class BrokerWorld {
   [[nodiscard]] const std::vector<std::string>& readable(mcp::Operation operation) const;
   /// The most that an operation can read and write.
   [[nodiscard]] const confine::PathGrants& reach() const { return reach_; }
+  /// Every file that its runs execute, and the links by which they were found.
+  [[nodiscard]] std::vector<std::string> programs() const;
   /// For a path that was not to be had; a folder where a file is expected is told as that.
   [[nodiscard]] mcp::Refused refuse(const std::string& path,
                                     confine::PathFault fault,

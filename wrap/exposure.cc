@@ -29,7 +29,7 @@ struct Place {
 };
 
 struct KeptFile {
-  const std::optional<std::string>& path;
+  std::optional<std::string> path;
   std::string_view noun;
   Harm harm;
   std::string_view remedy;
@@ -81,6 +81,24 @@ std::string_view describe(const Place& place, const KeptFile& file) {
   return file.harm == Harm::read ? "read " : "write ";
 }
 
+Result<void> check_file(const PathGrants& grants, const KeptFile& file) {
+  if (!file.path) return {};
+  for (const Place& place : places_of(*file.path, file.harm)) {
+    const PathGrant* grant = find_exposing(grants, place);
+    if (grant == nullptr) continue;
+    return confine::refusal("the grant of " + grant->path,
+                            {},
+                            std::string("with it the program could ")
+                                .append(describe(place, file))
+                                .append(file.noun)
+                                .append(" (")
+                                .append(*file.path)
+                                .append("); ")
+                                .append(file.remedy));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> check_exposure(const PathGrants& grants, const Kept& kept) {
@@ -116,20 +134,15 @@ Result<void> check_exposure(const PathGrants& grants, const Kept& kept) {
        "grant a narrower folder, or keep the broker's policy elsewhere"},
   };
   for (const KeptFile& file : files) {
-    if (!file.path) continue;
-    for (const Place& place : places_of(*file.path, file.harm)) {
-      const PathGrant* grant = find_exposing(grants, place);
-      if (grant == nullptr) continue;
-      return confine::refusal("the grant of " + grant->path,
-                              {},
-                              std::string("with it the program could ")
-                                  .append(describe(place, file))
-                                  .append(file.noun)
-                                  .append(" (")
-                                  .append(*file.path)
-                                  .append("); ")
-                                  .append(file.remedy));
-    }
+    if (auto safe = check_file(grants, file); !safe) return safe;
+  }
+  for (const std::string& program : kept.broker_programs) {
+    constexpr std::string_view kRemedy =
+        "grant a narrower folder, or list a program that lies elsewhere";
+    if (auto safe =
+            check_file(grants, {program, "a program of the broker's", Harm::written, kRemedy});
+        !safe)
+      return safe;
   }
   return {};
 }

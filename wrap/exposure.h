@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "confine/grants.h"
 #include "confine/result.h"
@@ -28,6 +29,8 @@ struct Kept {
   std::optional<std::string> quarantine = {};
   /// The next start would allow what it says.
   std::optional<std::string> broker_policy = {};
+  /// Files that the broker's runs execute, and the links by which they were found.
+  std::vector<std::string> broker_programs = {};
 };
 
 /// An error names the grant, what it would expose, and what to do instead. Compared by resolved

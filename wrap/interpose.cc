@@ -97,10 +97,13 @@ Kept kept_from(const InterposeOptions& options) {
   return kept;
 }
 
-/// Nothing when none was asked for.
-Result<std::optional<Confinement>> prepare_confinement(const InterposeOptions& options) {
+/// Nothing when none was asked for. `broker` is what will work beside it.
+Result<std::optional<Confinement>> prepare_confinement(const InterposeOptions& options,
+                                                       const std::optional<Broker>& broker) {
   if (!options.confine) return std::optional<Confinement>();
-  auto prepared = Confinement::prepare(*options.confine, options.command, kept_from(options));
+  Kept kept = kept_from(options);
+  if (broker) kept.broker_programs = broker->programs();
+  auto prepared = Confinement::prepare(*options.confine, options.command, kept);
   if (!prepared) return std::move(prepared).error();
   if (auto watching = prepared->start_watching(); !watching) return std::move(watching).error();
   return std::optional<Confinement>(std::move(prepared).value());
@@ -285,11 +288,11 @@ int interpose(const InterposeOptions& options) {
   if (!signals) return fail(options, signals.error());
   loop.signals = std::move(signals).value();
 
-  auto confinement = prepare_confinement(options);
-  if (!confinement) return fail(options, confinement.error());
-  if (options.confine) loop.max_output = options.confine->bounds.output;
   auto broker = make_broker(options, kept_from(options));
   if (!broker) return fail(options, broker.error());
+  auto confinement = prepare_confinement(options, *broker);
+  if (!confinement) return fail(options, confinement.error());
+  if (options.confine) loop.max_output = options.confine->bounds.output;
   // Not before the grants are known to lead nobody to it.
   auto stderr_log = open_stderr_log(options);
   if (!stderr_log) return fail(options, stderr_log.error());

@@ -342,6 +342,25 @@ class Kept(Both):
                 self.check_both(self.check_record(audit), tier)
                 os.unlink(audit)
 
+    def test_what_the_broker_runs_is_nothing_that_the_server_could_write(self):
+        """Else it would work in the broker's workspace by what it wrote there."""
+        tools = self.path("tools")
+        os.makedirs(tools)
+        tool = shutil.copy("/bin/cat", tools)
+        os.makedirs(self.path("links"))
+        os.symlink(tool, self.path("links", "tool"))
+        for written, listed in ((tools, tool), (tool, tool), (tools, self.path("links", "tool")),
+                                (self.path("links"), self.path("links", "tool"))):
+            with self.subTest(written=written, listed=listed):
+                policy = self.broker_policy(execution_rules={"allowed_binaries": [listed]})
+                self.assertRefused("a program of the broker's", "--allow-write", written, policy=policy)
+        policy = self.broker_policy(execution_rules={"allowed_binaries": [tool]})
+        wrap = self.session("--allow-exec", tools, policy=policy)
+        said = self.operate(wrap, 1, "run_command", argv=[tool, "data/a.txt"])["structuredContent"]
+        self.assertEqual(said["stdout"], "hello broker\n", said)
+        self.assertEqual(wrap.end(), 0, wrap.stderr())
+        self.check_record()
+
     def test_what_cannot_be_confined_has_no_broker_beside_it(self):
         policy = self.broker_policy()
         none = ["unshare", "--user", "--map-root-user", "sh", "-c",
