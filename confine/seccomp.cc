@@ -81,6 +81,9 @@ constexpr std::string_view kOld = "gone from the kernel, or of no use but to an 
 constexpr std::string_view kSetId = "leaves a set-user-ID or set-group-ID file (inode(7))";
 constexpr int kFchmodat2 = 452;  // Linux 6.6, the same number everywhere; libseccomp 2.5.5 names it
 constexpr std::uint32_t kNameless = O_TMPFILE & ~O_DIRECTORY;  // open(2)
+// On any file of the user's that may be read, and on the system's for root.
+constexpr std::string_view kLease =
+    "everybody who opens the file then waits, up to lease-break-time (fcntl(2))";
 constexpr std::string_view kTerminal = "types into the user's terminal (ioctl_tty(2))";
 
 // ENOSYS where programs then take another way; EPERM makes node abort on clone3 and leaves python
@@ -164,6 +167,9 @@ constexpr auto kRefused = std::to_array<Refusal>({
 
     {SCMP_SYS(ioctl), EPERM, kTerminal, {is(1, TIOCSTI)}},
     {SCMP_SYS(ioctl), EPERM, kTerminal, {is(1, TIOCLINUX)}},
+
+    // EINVAL is what a file system without leases says.
+    {SCMP_SYS(fcntl), EINVAL, kLease, {is(1, F_SETLEASE)}},
 
     {SCMP_SYS(chmod), EPERM, kSetId, {has_flag(1, S_ISUID)}},
     {SCMP_SYS(chmod), EPERM, kSetId, {has_flag(1, S_ISGID)}},

@@ -36,16 +36,16 @@ constexpr std::uint32_t kPrSetVma = 0x53564d41;  // linux/prctl.h; Linux 5.17
 /// Whole, whatever its arguments say: all it can name are the caller's own processes, descriptors
 /// and memory, and paths, which the root and Landlock judge.
 constexpr int kReading[] = {
-    SCMP_SYS(read),       SCMP_SYS(pread64),   SCMP_SYS(readv),      SCMP_SYS(preadv),
-    SCMP_SYS(preadv2),    SCMP_SYS(lseek),     SCMP_SYS(close),      SCMP_SYS(close_range),
-    SCMP_SYS(dup),        SCMP_SYS(dup2),      SCMP_SYS(dup3),       SCMP_SYS(fcntl),
-    SCMP_SYS(flock),      SCMP_SYS(fadvise64), SCMP_SYS(readahead),  SCMP_SYS(stat),
-    SCMP_SYS(fstat),      SCMP_SYS(lstat),     SCMP_SYS(newfstatat), SCMP_SYS(statx),
-    SCMP_SYS(statfs),     SCMP_SYS(fstatfs),   SCMP_SYS(access),     SCMP_SYS(faccessat),
-    SCMP_SYS(faccessat2), SCMP_SYS(readlink),  SCMP_SYS(readlinkat), SCMP_SYS(getdents),
-    SCMP_SYS(getdents64), SCMP_SYS(getcwd),    SCMP_SYS(chdir),      SCMP_SYS(fchdir),
-    SCMP_SYS(getxattr),   SCMP_SYS(lgetxattr), SCMP_SYS(fgetxattr),  SCMP_SYS(listxattr),
-    SCMP_SYS(llistxattr), SCMP_SYS(flistxattr)};
+    SCMP_SYS(read),      SCMP_SYS(pread64),    SCMP_SYS(readv),     SCMP_SYS(preadv),
+    SCMP_SYS(preadv2),   SCMP_SYS(lseek),      SCMP_SYS(close),     SCMP_SYS(close_range),
+    SCMP_SYS(dup),       SCMP_SYS(dup2),       SCMP_SYS(dup3),      SCMP_SYS(flock),
+    SCMP_SYS(fadvise64), SCMP_SYS(readahead),  SCMP_SYS(stat),      SCMP_SYS(fstat),
+    SCMP_SYS(lstat),     SCMP_SYS(newfstatat), SCMP_SYS(statx),     SCMP_SYS(statfs),
+    SCMP_SYS(fstatfs),   SCMP_SYS(access),     SCMP_SYS(faccessat), SCMP_SYS(faccessat2),
+    SCMP_SYS(readlink),  SCMP_SYS(readlinkat), SCMP_SYS(getdents),  SCMP_SYS(getdents64),
+    SCMP_SYS(getcwd),    SCMP_SYS(chdir),      SCMP_SYS(fchdir),    SCMP_SYS(getxattr),
+    SCMP_SYS(lgetxattr), SCMP_SYS(fgetxattr),  SCMP_SYS(listxattr), SCMP_SYS(llistxattr),
+    SCMP_SYS(flistxattr)};
 /// To /tmp and to what may be written of the workspace. Not splice(2) and its like: all do without.
 constexpr int kWriting[] = {
     SCMP_SYS(write),     SCMP_SYS(pwrite64),  SCMP_SYS(writev),    SCMP_SYS(pwritev),
@@ -223,6 +223,13 @@ constexpr auto kPartly = std::to_array<Allowed>({
     {SCMP_SYS(sched_setaffinity), {is(0, 0)}},
     {SCMP_SYS(sched_setscheduler), {is(0, 0)}},
     {SCMP_SYS(setpriority), {is(0, PRIO_PROCESS), is(1, 0)}},
+
+    // Not F_SETLEASE: whoever opens the file, on the host too, would wait for the program. Below
+    // 1024 (F_LINUX_SPECIFIC_BASE) are flags, locks and owners (fcntl(2)).
+    {SCMP_SYS(fcntl), {has_none(1, F_SETLEASE)}},
+    {SCMP_SYS(fcntl), {is(1, F_DUPFD_CLOEXEC)}},
+    {SCMP_SYS(fcntl), {is(1, F_SETPIPE_SZ)}},
+    {SCMP_SYS(fcntl), {is(1, F_GETPIPE_SZ)}},
 
     // What a file, a pipe and a terminal understand; the rest belongs to devices.
     {SCMP_SYS(ioctl), {is(1, TCGETS)}},

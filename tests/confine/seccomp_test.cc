@@ -163,6 +163,11 @@ TEST_CASE("of these calls it depends on an argument") {
       {"TIOCGWINSZ", SYS_ioctl, {0, TIOCGWINSZ, 1}, kStopped},
       {"FIONBIO", SYS_ioctl, {0, FIONBIO, 1}, kStopped},
 
+      {"a lease", SYS_fcntl, {0, F_SETLEASE, F_WRLCK}, EINVAL},
+      {"a lease with an upper half", SYS_fcntl, {0, kUpperHalf | F_SETLEASE, F_RDLCK}, EINVAL},
+      {"what lease there is", SYS_fcntl, {0, F_GETLEASE}, kStopped},
+      {"a lock", SYS_fcntl, {0, F_SETLK}, kStopped},
+
       {"the personality asked for", SYS_personality, {0xffffffff}, kStopped},
       {"asked for as -1", SYS_personality, {~0ULL}, kStopped},
       {"asked for with an upper half", SYS_personality, {kUpperHalf | 0xffffffff}, kStopped},

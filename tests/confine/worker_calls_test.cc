@@ -248,6 +248,12 @@ TEST_CASE("a worker's filter looks at what a call asks for") {
       {"a set-user-ID mode", SYS_chmod, {kAddress, 04755}, ENOSYS},
 #endif
 
+      {"a descriptor's flags", SYS_fcntl, {0, F_GETFD}, kPassed},
+      {"a lock", SYS_fcntl, {0, F_OFD_SETLKW}, kPassed},
+      {"a copy of a descriptor", SYS_fcntl, {0, F_DUPFD_CLOEXEC}, kPassed},
+      {"a lease", SYS_fcntl, {0, F_SETLEASE, F_WRLCK}, ENOSYS},
+      {"a lease, upper half set", SYS_fcntl, {0, kUpperHalf | F_SETLEASE, F_WRLCK}, ENOSYS},
+
       {"how a terminal is set", SYS_ioctl, {0, TCGETS}, kPassed},
       {"how a terminal is set, upper half", SYS_ioctl, {0, kUpperHalf | TCGETS}, kPassed},
       {"to type into a terminal", SYS_ioctl, {0, TIOCSTI}, ENOSYS},

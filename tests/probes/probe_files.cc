@@ -359,6 +359,12 @@ Answer grant_truncate_file() {
 Answer grant_chmod_file() {
   return by_result(chmod(readable("file").c_str(), 0600), "chmod");
 }
+/// Who opens the file then waits for its holder.
+Answer grant_take_lease() {
+  const int fd = open(readable("file").c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return broken("open");
+  return by_result(fcntl(fd, F_SETLEASE, F_RDLCK), "fcntl F_SETLEASE");
+}
 Answer grant_set_times() {
   const timespec times[2] = {{1, 0}, {1, 0}};
   return by_result(utimensat(AT_FDCWD, readable("file").c_str(), times, 0), "utimensat");
@@ -457,6 +463,7 @@ constexpr Attempt kAttempts[] = {
     {"grant_truncate_file", grant_truncate_file},
     {"grant_chmod_file", grant_chmod_file},
     {"grant_set_times", grant_set_times},
+    {"grant_take_lease", grant_take_lease},
     {"grant_set_attribute", grant_set_attribute},
     {"grant_execute", grant_execute},
     {"grant_execute_by_loader", grant_execute_by_loader},

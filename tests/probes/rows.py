@@ -103,6 +103,7 @@ def rows_of_grants():
         row(name, "EROFS EACCES", "EACCES")
     for name in ("grant_chmod_file", "grant_set_times", "grant_set_attribute"):
         row(name, "EROFS", METADATA)
+    row("grant_take_lease", "EINVAL", "EINVAL")
     row("grant_execute", "EACCES")
     row("grant_execute_by_loader", "EACCES", LOADER)
     row("grant_map_executable", "EPERM EACCES", LOADER)
