@@ -37,6 +37,8 @@ WAYS = {
     "seize": lambda pid: kernel(libc.ptrace(0x4206, pid, None, None)),
     "memory": lambda pid: kernel(libc.process_vm_readv(pid, ctypes.byref(here), 1, ctypes.byref(there), 1, 0)),
     "mem": lambda pid: open(f"/proc/{pid}/mem", "rb"),
+    "descriptor": lambda pid: os.open(f"/proc/{pid}/fd/0", os.O_RDONLY),
+    "environment": lambda pid: open(f"/proc/{pid}/environ", "rb").read(),
     "root": lambda pid: os.listdir(f"/proc/{pid}/root/"),
     "limits": lambda pid: kernel(libc.prlimit(pid, 7, ctypes.create_string_buffer(b"\\1" + b"\\0" * 15), None)),
     "stop": lambda pid: os.kill(pid, signal.SIGSTOP),
@@ -222,12 +224,12 @@ class Apart(Both):
 
 
 class Processes(Both):
-    def attacked(self, wrap):
-        """A run of the broker's that the server attacks: what was possible, and how the run ended."""
+    def attacked(self, wrap, *others):
+        """A run of the broker's that the server attacks, and `others`: what was possible, and how the run ended."""
         self.served(wrap, 0, "environment")
         before = brokered.children_of(wrap.pid)
         wrap.send(call(1, "run_python", code=SLEEP.format(4)))
-        pids = self.await_run(wrap, before)
+        pids = [*self.await_run(wrap, before), *others]
         wrap.send(call(2, "run", argv=[PYTHON, "-c", ATTACK, json.dumps(pids)]))
         answers = {answer["id"]: answer["result"] for answer in (wrap.recv_json(), wrap.recv_json())}
         return json.loads(answers[2]["content"][0]["text"]), answers[1]
@@ -237,7 +239,7 @@ class Processes(Both):
             with self.subTest(tier=tier):
                 path = self.path("record-" + tier)
                 wrap = self.session("--tier", tier, audit=path)
-                done, run = self.attacked(wrap)
+                done, run = self.attacked(wrap, wrap.pid)
                 # To name a process is not to touch it: where there is no pid namespace, it has one.
                 self.assertEqual(done, [] if tier == "full" else ["pidfd"])
                 self.assertEqual(run["structuredContent"]["stdout"], "woke\n")
