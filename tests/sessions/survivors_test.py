@@ -15,6 +15,13 @@ class Survivors(harness.SessionCase):
     # As npx does it: a shell, a child of it, and the server below them; none of them hears SIGTERM.
     TREE = ["/bin/sh", "-c", "trap '' TERM HUP; sh -c 'trap \"\" TERM; sleep 1000' & \"$@\" & wait", "sh"]
 
+    def check_alive(self, more_than):
+        """The server is there before all that its shell starts beside it is."""
+        deadline = time.monotonic() + 20
+        while len(found := harness.marked(self.mark)) <= more_than and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertGreater(len(found), more_than)
+
     def check_gone(self, within):
         self.assertEqual(harness.wait_gone(self.mark, within), [])
 
@@ -24,7 +31,7 @@ class Survivors(harness.SessionCase):
             self.puppets.append(puppet)
             wrap = self.wrap(server=[*self.TREE, *puppet.argv])
             puppet.arrive(wrap).do("deaf")
-            self.assertGreater(len(harness.marked(self.mark)), 3)
+            self.check_alive(3)
             wrap.signal(signal.SIGKILL)
             wrap.wait()
             puppet.discard()
@@ -41,7 +48,7 @@ class Survivors(harness.SessionCase):
     def daemons(self, end, code):
         wrap, server = self.puppet("--grace", "0")
         server.do("daemons=200")
-        self.assertGreater(len(harness.marked(self.mark)), 200)
+        self.check_alive(200)
         server.let_go()
         begin = time.monotonic()
         end(wrap, server)
