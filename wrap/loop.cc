@@ -28,10 +28,6 @@ Moment moment() {
   return {monotonic_ns(), wall_clock()};
 }
 
-std::uint64_t nanoseconds(std::chrono::milliseconds span) {
-  return static_cast<std::uint64_t>(std::chrono::nanoseconds(span).count());
-}
-
 }  // namespace
 
 Loop::Loop(LoopParts parts, LoopOptions options)

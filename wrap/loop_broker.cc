@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "wrap/clock.h"
 #include "wrap/limits.h"
 #include "wrap/loop.h"
 
@@ -15,10 +16,6 @@ namespace aegis::wrap {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::uint64_t nanoseconds(std::chrono::milliseconds span) {
-  return static_cast<std::uint64_t>(std::chrono::nanoseconds(span).count());
-}
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "wrap/clock.h"
 #include "wrap/limits.h"
 #include "wrap/log.h"
 #include "wrap/loop.h"
@@ -266,8 +267,7 @@ void Loop::bound_errors() {
   if (errors_.empty() || phase_ == Phase::relaying) {
     errors_deadline_ns_.reset();
   } else if (!errors_deadline_ns_) {
-    errors_deadline_ns_ =
-        now_.mono_ns + static_cast<std::uint64_t>(std::chrono::nanoseconds(options_.grace).count());
+    errors_deadline_ns_ = now_.mono_ns + nanoseconds(options_.grace);
   } else if (now_.mono_ns >= *errors_deadline_ns_) {
     errors_deadline_ns_.reset();
     errors_out_.close();
@@ -312,8 +312,7 @@ void Loop::update_record() {
   if (!is_sync_wanted || !record_.has_unsynced()) {
     sync_deadline_ns_.reset();
   } else if (!sync_deadline_ns_) {
-    sync_deadline_ns_ =
-        now_.mono_ns + static_cast<std::uint64_t>(std::chrono::nanoseconds(kSyncDelay).count());
+    sync_deadline_ns_ = now_.mono_ns + nanoseconds(kSyncDelay);
   } else if (now_.mono_ns >= *sync_deadline_ns_) {
     commit(AuditFile::Force::synced);
   }
