@@ -3,6 +3,7 @@
 """No process of a server outlives its aegis, however either ends."""
 
 import signal
+import subprocess
 import time
 import unittest
 
@@ -44,6 +45,25 @@ class Survivors(harness.SessionCase):
             wrap.signal(signal.SIGKILL)
             wrap.wait()
         self.check_gone(5)
+
+    # A pid namespace in whose /proc 5 has thirty children; and in it another, with that /proc, where 5 is the keeper
+    # (after two shells, a sleep and aegis) and one of those numbers is a stranger's.
+    OUTER = """true & true & true & sh -c 'for n in $(seq 30); do sleep 1000 & done; wait' &
+exec unshare --pid --fork "$@" """
+    INNER = """sleep 2 | { "$@"; echo "$?" >"$CODE"; } &
+sleep 1; sleep 1000 & stranger=$!
+while ! [ -s "$CODE" ]; do sleep 0.1; done
+kill -0 "$stranger" && cat "$CODE" """
+
+    def test_in_the_proc_of_another_pid_namespace_no_stranger_is_taken_for_a_child(self):
+        prefix = ["unshare", "--user", "--map-root-user", "--mount-proc", "--pid", "--fork"]
+        if subprocess.run([*prefix, "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            self.skipTest("no user namespaces for unshare")
+        run = subprocess.run([*prefix, "sh", "-c", self.OUTER, "sh", "sh", "-c", self.INNER, "sh", harness.AEGIS, "wrap",
+                              "--audit", self.path("record"), "--grace", "0", "--", *self.TREE, "sleep", "1000"],
+                             env=self.env(CODE=self.path("code")), stdout=subprocess.PIPE, timeout=60, check=False)
+        self.assertEqual(run.stdout, b"%d\n" % (128 + signal.SIGKILL))
+        self.check_gone(10)
 
     def daemons(self, end, code):
         wrap, server = self.puppet("--grace", "0")
