@@ -79,17 +79,40 @@ void append_escaped(std::string& out, std::uint8_t byte) {
   out += kDigits[byte & 0x0F];
 }
 
-/// One write that does not wait, or none. A line is not tried again: a later one tells the reader
-/// more.
-void write_or_drop(int fd, std::string_view bytes) {
+/// The one that lives.
+LogQueue* queue = nullptr;
+
+/// One write that does not wait. Gives what of `bytes` would have to wait: nothing where nobody
+/// reads.
+std::string_view write_at_once(int fd, std::string_view bytes) {
+  const auto rest_after = [&](ssize_t put) {
+    if (put < 0) return errno == EAGAIN ? bytes : std::string_view();
+    return bytes.substr(static_cast<std::size_t>(put));
+  };
   // O_NONBLOCK would be set for everybody who shares the open description, the client's terminal
   // among them. A socket (node's stdio) can be told for one call only; whatever else is asked first
   // whether it has room.
-  if (::send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return;
-  if (errno != ENOTSOCK) return;
+  const ssize_t sent = ::send(fd, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent >= 0 || errno != ENOTSOCK) return rest_after(sent);
   pollfd ready{fd, POLLOUT, 0};
-  if (::poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0) return;
-  [[maybe_unused]] const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+  if (::poll(&ready, 1, 0) == 0) return bytes;
+  if ((ready.revents & POLLOUT) == 0) return {};
+  return rest_after(::write(fd, bytes.data(), bytes.size()));
+}
+
+std::string log_line(std::string_view text) {
+  std::string out(kPrefix);
+  out += escape_controls(text.substr(0, kMaxLogLine));
+  const std::size_t room = kMaxLogLine - 1;
+  if (out.size() > room || text.size() > kMaxLogLine) {
+    std::size_t keep = std::min(out.size(), room - kCut.size());
+    while (keep > 0 && (byte_at(out, keep) & 0xC0) == 0x80)
+      --keep;  // not amid a character
+    out.resize(keep);
+    out += kCut;
+  }
+  out += '\n';
+  return out;
 }
 
 }  // namespace
@@ -112,23 +135,26 @@ std::string escape_controls(std::string_view text) {
   return out;
 }
 
+LogQueue::LogQueue(std::string& bytes, std::size_t limit) : bytes_(bytes), limit_(limit) {
+  queue = this;
+}
+
+LogQueue::~LogQueue() {
+  queue = nullptr;
+}
+
+void LogQueue::append(std::string_view line) {
+  if (bytes_.size() <= limit_ && line.size() <= limit_ - bytes_.size()) bytes_ += line;
+}
+
 void log_to(int fd, std::string_view line) {
-  std::string out(kPrefix);
-  out += escape_controls(line.substr(0, kMaxLogLine));
-  const std::size_t room = kMaxLogLine - 1;
-  if (out.size() > room || line.size() > kMaxLogLine) {
-    std::size_t keep = std::min(out.size(), room - kCut.size());
-    while (keep > 0 && (byte_at(out, keep) & 0xC0) == 0x80)
-      --keep;  // not amid a character
-    out.resize(keep);
-    out += kCut;
-  }
-  out += '\n';
-  write_or_drop(fd, out);
+  write_at_once(fd, log_line(line));
 }
 
 void log(std::string_view line) {
-  log_to(STDERR_FILENO, line);
+  if (queue == nullptr) return log_to(STDERR_FILENO, line);
+  const std::string out = log_line(line);
+  queue->append(queue->is_empty() ? write_at_once(STDERR_FILENO, out) : out);
 }
 
 void log(const confine::Error& error) {

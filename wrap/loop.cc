@@ -53,6 +53,7 @@ struct Loop::Ready {
 };
 
 int Loop::run() {
+  const LogQueue own_lines(errors_, kQueueLimit);
   now_ = moment();
   // A named pipe without a writer shows no end of input to poll(2) (fifo(7)); a read does.
   if (client_in_.is_nonblocking()) {
@@ -105,6 +106,7 @@ int Loop::end_server() {
   if (!server_.wait_for_keeper(kKeeperWait)) {
     say("ending the server: some of its processes are still ending");
   }
+  write_errors();  // as far as that goes at once
   if (stop_signal_) return kSignalBase + *stop_signal_;
   if (enforced_) return kSignalBase + SIGKILL;
   if (server_ended_ && server_ended_->wait_status) return exit_code_of(*server_ended_->wait_status);

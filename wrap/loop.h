@@ -116,6 +116,7 @@ class Loop {
   void relay_server_frame(std::string_view frame, Session::ServerFrame seen);
   audit::FrameDigest forward_and_digest(std::string_view frame);
   void read_errors();
+  void copy_errors(std::string_view bytes);
   void write_server();
   void write_client();
   void write_errors();
@@ -139,7 +140,7 @@ class Loop {
   Stream server_errors_;
   Relay to_server_;
   Relay to_client_;
-  std::string errors_;  // the server's stderr on its way
+  std::string errors_;  // on its way to stderr: the server's words and ours
 
   Moment now_{};
   Phase phase_ = Phase::relaying;

@@ -225,23 +225,27 @@ void Loop::read_errors() {
       return;
     case Transfer::Kind::moved:
       if (!is_within_output(got.count)) return;
+      copy_errors({piece.data(), got.count});
       errors_.append(piece.data(), got.count);
       if (options_.on_errors) options_.on_errors({piece.data(), got.count});
-      break;
+      return;
     case Transfer::Kind::closed:
     case Transfer::Kind::failed:
       server_errors_.close();
       return;
   }
-  std::string_view rest(piece.data(), got.count);
-  while (options_.stderr_log.is_open() && !rest.empty()) {
-    const ssize_t put = ::write(options_.stderr_log.get(), rest.data(), rest.size());
+}
+
+/// Into --stderr-log.
+void Loop::copy_errors(std::string_view bytes) {
+  while (options_.stderr_log.is_open() && !bytes.empty()) {
+    const ssize_t put = ::write(options_.stderr_log.get(), bytes.data(), bytes.size());
     if (put < 0) {
       say(std::string("copying the server's stderr to --stderr-log: ") + std::strerror(errno) +
           "; the copy ends here");
       options_.stderr_log.reset();
     } else {
-      rest.remove_prefix(static_cast<std::size_t>(put));
+      bytes.remove_prefix(static_cast<std::size_t>(put));
     }
   }
 }

@@ -3,12 +3,14 @@
 """What does not reach the client is told of on stderr, in bounds; and a stderr that nobody reads stops nothing."""
 
 import os
+import signal
 import time
 
 import brokered
 import harness
 import record
 from harness import answer, call, frame, request
+from processes import Collector
 
 MiB = 1 << 20
 
@@ -95,6 +97,24 @@ class Unread(brokered.BrokerCase):
         self.assertEqual(wrap.recv(), answer(1))
         self.end(wrap, server)
         self.assertSame(harness.read_bytes(log), words)
+
+    def test_what_aegis_says_meanwhile_is_read_later(self):
+        """A reader that is only slow loses none of it."""
+        wrap, server = self.begin("--policy", self.policy())
+        words = b"0123456789abcde\n" * 7500  # more than a pipe holds, less than two
+        server.complain(words)
+        for id in range(30):
+            wrap.send(request(id, "ping"))
+            self.assertEqual(server.recv(), request(id, "ping"))
+            if id >= 9:  # stderr is full by now, and aegis has a line to say
+                wrap.signal(signal.SIGHUP)
+        collector = Collector(wrap.process.stderr.fileno())
+        self.end(wrap, server)
+        collector.join()
+        line = f"aegis: policy: {self.path('policy.json')}: read again and in force\n".encode() * 21
+        first, said, rest = collector.bytes.partition(line)
+        self.assertEqual(said, line)
+        self.assertHolds(first + rest, words)
 
     def test_who_reads_slowly_reads_all(self):
         wrap, server = self.begin()

@@ -21,7 +21,9 @@ namespace {
 using aegis::confine::Fd;
 using aegis::wrap::escape_controls;
 using aegis::wrap::kMaxLogLine;
+using aegis::wrap::log;
 using aegis::wrap::log_to;
+using aegis::wrap::LogQueue;
 
 struct Ends {
   Fd read;
@@ -124,6 +126,50 @@ TEST_CASE("a full pipe or socket drops the line at once and is left as it was") 
     CHECK(text.size() < 5000 * 200);
     REQUIRE(text.size() > 0);
     CHECK(text.back() == '\n');
+  }
+}
+
+/// Stands in for stderr while it lives.
+class Stderr {
+ public:
+  explicit Stderr(const Fd& fd) : kept_(::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) {
+    REQUIRE(::dup2(fd.get(), STDERR_FILENO) == STDERR_FILENO);
+  }
+  Stderr(const Stderr&) = delete;
+  Stderr& operator=(const Stderr&) = delete;
+  ~Stderr() { ::dup2(kept_.get(), STDERR_FILENO); }
+
+ private:
+  Fd kept_;
+};
+
+TEST_CASE(
+    "a line that would have to wait is queued, keeps its place, and is dropped beyond a limit") {
+  for (const bool is_socket : {false, true}) {
+    CAPTURE(is_socket);
+    const Ends ends = is_socket ? make_socket_pair() : make_pipe();
+    std::string queued;
+    std::string written;
+    {
+      const Stderr standing_in(ends.write);
+      const LogQueue queue(queued, 3 * 4096);
+      log("at once");
+      CHECK(queued.empty());
+      while (queued.empty())
+        log(std::string(4000, 'x'));
+      written = drain(ends.read);
+      log("there is room again, and it waits behind the others");
+      for (int i = 0; i < 10; ++i)
+        log(std::string(4000, 'y'));
+    }
+    CHECK(written.starts_with("aegis: at once\n"));
+    CHECK(drain(ends.read).empty());
+    CHECK(queued.size() <= 3 * 4096);
+    CHECK(queued.ends_with("yyyy\n"));
+    const std::string all = written + queued;
+    const std::string waited =
+        "xxx\naegis: there is room again, and it waits behind the others\naegis: yyy";
+    CHECK(all.find(waited) != std::string::npos);
   }
 }
 
