@@ -37,11 +37,15 @@ class Hello(http.server.BaseHTTPRequestHandler):
         pass
 
 
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 512  # beyond it connects are dropped and tried again, each time after twice as long
+    daemon_threads = True
+
+
 def serve(address, port=0):
     """A server that answers every GET with BODY and counts; its port is server.server_port."""
-    server = http.server.ThreadingHTTPServer((address, port), Hello)
+    server = Server((address, port), Hello)
     server.count = 0
-    server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server
 
