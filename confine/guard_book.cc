@@ -68,6 +68,10 @@ void GuardBook::fail(Error error) {
   if (!error_) error_ = std::move(error);
 }
 
+void GuardBook::fail_at(const std::string& name, int code) {
+  fail(code_error(kDoing, join(folder(), name), code));
+}
+
 void GuardBook::refuse(const std::string& name, std::string_view why) {
   fail(refusal(kDoing, join(folder(), name), why));
 }
@@ -126,7 +130,7 @@ GuardBook::Found GuardBook::follow(const std::string& name) {
     if (!next) return {};
     way = join(*next, stop.rest);
   }
-  fail(code_error(kDoing, join(folder(), name), ELOOP));
+  fail_at(name, ELOOP);
   return {};
 }
 
@@ -140,7 +144,7 @@ GuardBook::Stop GuardBook::walk(const std::string& name) {
     if (!fd.is_open() && errno == ENOENT) return {{true, join(at, rest)}};
     struct stat status {};
     if (!fd.is_open() || ::fstat(fd.get(), &status) != 0) {
-      fail(errno_error(kDoing, at));
+      fail_at(at, errno);
       return {};
     }
     if (S_ISLNK(status.st_mode)) return {{true, at}, std::move(fd), rest};
@@ -153,7 +157,7 @@ GuardBook::Stop GuardBook::walk(const std::string& name) {
 
 void GuardBook::hold(const std::string& name) {
   const std::optional<struct stat> status = look_beneath(root(), name);
-  if (!status) return fail(errno_error(kDoing, name));
+  if (!status) return fail_at(name, errno);
   if (S_ISREG(status->st_mode) && status->st_nlink > 1) {
     plan_.notes.push_back(join(folder(), name) +
                           " has another name (a hard link): whoever may write that one writes it");
@@ -165,7 +169,7 @@ void GuardBook::hold(const std::string& name) {
 void GuardBook::self_bind(const std::string& name) {
   for (std::string each = name; !each.empty(); each = folder_of(each)) {
     const std::optional<struct stat> status = look_beneath(root(), each);
-    if (!status) return fail(errno_error(kDoing, each));
+    if (!status) return fail_at(each, errno);
     plan_.self_bound.push_back({each, id_of(*status)});
   }
 }

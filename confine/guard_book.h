@@ -62,6 +62,8 @@ class GuardBook {
   struct Stop;
   Stop walk(const std::string& name);
   bool make(const std::string& name, const Wanted& wanted);
+  /// `code` is the errno of what was done with `name`.
+  void fail_at(const std::string& name, int code);
 
   GuardPlan plan_;
   std::optional<Error> error_;

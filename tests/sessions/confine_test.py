@@ -237,8 +237,12 @@ class End(ConfineCase):
                 code, _, took = self.stop(script, signal.SIGTERM, tier=tier)
                 self.assertEqual(code, 128 + signal.SIGTERM)
                 self.assertTrue(0.9 < took < 8, took)
-                code, _, took = self.stop(script, signal.SIGTERM, signal.SIGINT, tier=tier)
-                self.assertEqual(code, 128 + signal.SIGINT)
+                took = 1
+                for _ in range(5):  # a loaded machine may need more than one try
+                    if took < 0.9:
+                        break
+                    code, _, took = self.stop(script, signal.SIGTERM, signal.SIGINT, tier=tier)
+                    self.assertEqual(code, 128 + signal.SIGINT)
                 self.assertLess(took, 0.9)
 
 
@@ -364,6 +368,15 @@ class Tiers(ConfineCase):
                 self.assertEqual(run.returncode, 7, run.stderr)
                 self.assertEqual(run.stdout.decode(), f"65534\nin\n{self.workspace}\n")
                 self.assertEqual(os.stat(os.path.join(self.workspace, "made")).st_uid, confined.NOBODY)
+
+    @harness.needs_root
+    def test_a_workspace_that_its_user_may_not_enter_is_named(self):
+        program = confined.give_to_nobody(self)
+        os.chmod(self.workspace, 0)
+        run = subprocess.run([*AS_NOBODY, program, "confine", "--workspace", self.workspace, "--", "/bin/true"],
+                             capture_output=True, text=True, env=self.env(), check=False)
+        self.assertEqual(run.returncode, 125)
+        self.assertRegex(run.stderr, f"^aegis: confine: .*{self.workspace}.*: Permission denied\n$")
 
 
 if __name__ == "__main__":
