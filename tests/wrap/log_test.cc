@@ -148,11 +148,12 @@ TEST_CASE(
   for (const bool is_socket : {false, true}) {
     CAPTURE(is_socket);
     const Ends ends = is_socket ? make_socket_pair() : make_pipe();
+    constexpr std::size_t kLimit = 12288;
     std::string queued;
     std::string written;
     {
       const Stderr standing_in(ends.write);
-      const LogQueue queue(queued, 3 * 4096);
+      const LogQueue queue(queued, kLimit);
       log("at once");
       CHECK(queued.empty());
       while (queued.empty())
@@ -164,7 +165,7 @@ TEST_CASE(
     }
     CHECK(written.starts_with("aegis: at once\n"));
     CHECK(drain(ends.read).empty());
-    CHECK(queued.size() <= 3 * 4096);
+    CHECK(queued.size() <= kLimit);
     CHECK(queued.ends_with("yyyy\n"));
     const std::string all = written + queued;
     const std::string waited =
