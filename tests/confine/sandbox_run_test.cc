@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -89,14 +90,20 @@ bool succeeded(const SandboxEnd& end) {
   return end.how == How::ended && end.wait_status == 0;
 }
 
+/// Of a file of /proc; what there is of it when its process ends meanwhile (ESRCH, which an
+/// iterator over the stream would throw).
+std::string text_of(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
 /// Whether a process on this machine has `mark` in its command line.
 bool has_process(const std::string& mark) {
   std::error_code ignored;
   for (const auto& each : std::filesystem::directory_iterator("/proc", ignored)) {
-    std::ifstream file(each.path() / "cmdline");
-    const std::string text((std::istreambuf_iterator<char>(file)), {});
-    if (text.find(mark) != std::string::npos && each.path() != "/proc/self" &&
-        each.path().filename() != std::to_string(::getpid()))
+    if (text_of(each.path() / "cmdline").find(mark) != std::string::npos &&
+        each.path() != "/proc/self" && each.path().filename() != std::to_string(::getpid()))
       return true;
   }
   return false;
@@ -129,9 +136,7 @@ std::string mark_of(const char* name) {
 std::vector<std::string> cgroups_of(const std::string& mark) {
   std::vector<std::string> folders;
   for (const auto& each : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream words(each.path() / "cmdline");
-    const std::string text((std::istreambuf_iterator<char>(words)), {});
-    if (text.find(mark) == std::string::npos) continue;
+    if (text_of(each.path() / "cmdline").find(mark) == std::string::npos) continue;
     std::ifstream file(each.path() / "cgroup");  // "4:memory:/path"
     for (std::string line; std::getline(file, line);) {
       const std::size_t name = line.find(':');
