@@ -34,8 +34,8 @@ constexpr Common kCommons[] = {
     {"/dev/full", In::both, kReadWrite, Ruleset::Kind::device},
     {"/dev/random", In::both, kRead, Ruleset::Kind::device},
     {"/dev/urandom", In::both, kReadWrite, Ruleset::Kind::device},
-    // Locks of python's multiprocessing are files there. Private in tier full only.
-    {"/dev/shm", In::both, kReadWrite, Ruleset::Kind::directory},
+    // Locks of python's multiprocessing are files there. Tier landlock is granted the host's.
+    {"/dev/shm", In::full, kReadWrite, Ruleset::Kind::directory},
     {"/dev/pts", In::full, kReadWrite, Ruleset::Kind::device},
     {"/tmp", In::full, kAll, Ruleset::Kind::directory},  // npx runs what it has unpacked there
     {"/run", In::full, kRead, Ruleset::Kind::directory},

@@ -245,22 +245,39 @@ Result<Found> find(std::string path) {
   return walk(path, std::move(links));
 }
 
-}  // namespace
+struct Located {
+  ResolvedPath resolved;
+  Fd fd;
+  bool is_file;  // a regular one
+};
 
-Result<ResolvedPath> resolve_grant(std::string_view written, Rights rights) {
+Result<Located> locate(std::string_view written, Rights rights) {
   std::string path = AEGIS_TRY(make_absolute(written));
   Found found = AEGIS_TRY(find(std::move(path)));
   struct stat status = {};
   if (::fstat(found.fd.get(), &status) != 0) return errno_error("look at", found.path);
-  if (!S_ISDIR(status.st_mode) && !S_ISREG(status.st_mode)) {
+  return Located{
+      {{std::move(found.path), rights, S_ISDIR(status.st_mode), {status.st_dev, status.st_ino}},
+       std::move(found.links)},
+      std::move(found.fd),
+      S_ISREG(status.st_mode)};
+}
+
+}  // namespace
+
+Result<ResolvedPath> resolve_grant(std::string_view written, Rights rights) {
+  Located located = AEGIS_TRY(locate(written, rights));
+  const PathGrant& grant = located.resolved.grant;
+  if (!grant.is_directory && !located.is_file) {
     // What a device can do, no right of a path says; a socket or FIFO is a way to a process.
-    return refusal(kDoing, found.path, "only folders and regular files can be granted");
+    return refusal(kDoing, grant.path, "only folders and regular files can be granted");
   }
-  ResolvedPath resolved{
-      {std::move(found.path), rights, S_ISDIR(status.st_mode), {status.st_dev, status.st_ino}},
-      std::move(found.links)};
-  AEGIS_TRY(refuse_reserved(resolved.grant, found.fd));
-  return resolved;
+  AEGIS_TRY(refuse_reserved(grant, located.fd));
+  return std::move(located.resolved);
+}
+
+Result<ResolvedPath> resolve_path(std::string_view written, Rights rights) {
+  return std::move(AEGIS_TRY(locate(written, rights)).resolved);
 }
 
 void PathGrants::add(ResolvedPath resolved) {

@@ -56,6 +56,9 @@ struct ResolvedPath {
 /// path_resolution(7)).
 Result<ResolvedPath> resolve_grant(std::string_view written, Rights rights);
 
+/// The same of any path, whether or not it could be granted.
+Result<ResolvedPath> resolve_path(std::string_view written, Rights rights);
+
 /// Paths and links without repetition, sorted by path, so that a folder stands before what lies in
 /// it. Rights add up, as they do in Landlock: of two grants of one path they are joined, a path in
 /// a granted folder has the folder's too, and one that has no more than these is left out. So is a

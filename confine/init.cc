@@ -22,10 +22,8 @@
 namespace aegis::confine {
 namespace {
 
-/// Its own ids, mapped onto themselves; and last in line when memory is short is the host, not the
-/// sandbox (proc(5), oom_score_adj: 1000 is "first"; children inherit it).
+/// Its own ids, mapped onto themselves.
 int map_user(const Prepared::Parts& parts) noexcept {
-  static_cast<void>(write_proc("/proc/self/oom_score_adj", "1000"));
   int code = write_proc("/proc/self/setgroups", "deny");
   if (code == 0) code = write_proc("/proc/self/gid_map", parts.group_map);
   if (code == 0) code = write_proc("/proc/self/uid_map", parts.user_map);
@@ -125,6 +123,7 @@ int open_network(int inlet) noexcept {
 }
 
 SetUp set_up(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
+  be_first_out_of_memory();
   if (const int code = map_user(parts)) return failed_at(Stage::user_map, code);
   SetUp done = parts.root->build();
   if (done.code != 0) return done;

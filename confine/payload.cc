@@ -145,6 +145,7 @@ void run_payload(const Prepared::Parts& parts, const ChildEnds& ends) noexcept {
   if (ends.gate >= 0) check(Stage::tracing, await_tracer(ends.gate));
   // Where there is no first process to do it. Root cannot be bound there, which its tier says.
   if (!parts.root) {
+    be_first_out_of_memory();
     check(Stage::bounds, parts.cgroups.enter());
     SetUp report;
     report.stage = Stage::bounds;

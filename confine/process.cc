@@ -165,4 +165,8 @@ int write_proc(const char* path, std::string_view text) noexcept {
   return code;
 }
 
+void be_first_out_of_memory() noexcept {
+  static_cast<void>(write_proc("/proc/self/oom_score_adj", "1000"));
+}
+
 }  // namespace aegis::confine

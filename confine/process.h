@@ -43,5 +43,8 @@ void mark_unexecuted() noexcept;
 /// Writes to a file of the calling process in /proc, for which it is made dumpable as long as that
 /// takes. 0 or an errno.
 int write_proc(const char* path, std::string_view text) noexcept;
+/// The sandbox's processes are the first that the kernel ends when the host runs short of memory
+/// (proc(5), oom_score_adj: 1000 is "first"; children inherit it).
+void be_first_out_of_memory() noexcept;
 
 }  // namespace aegis::confine

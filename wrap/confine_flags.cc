@@ -101,9 +101,10 @@ void ConfineFlags::add_bounds(Flags& flags) {
                    counts_[open_files]);
   flags.add_text({"--max-output", "BYTES", "stdout and stderr together (default: no bound)"},
                  sizes_[output]);
-  flags.add_number({"--max-new-files", "N", "files in the private /tmp (default: no bound)"},
-                   kNewFiles,
-                   counts_[new_files]);
+  flags.add_number(
+      {"--max-new-files", "N", "files in the private /tmp; tier full (default: no bound)"},
+      kNewFiles,
+      counts_[new_files]);
 }
 
 std::optional<std::string_view> ConfineFlags::first_given() const {

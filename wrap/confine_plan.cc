@@ -161,6 +161,15 @@ Result<std::vector<Candidate>> resolve_flags(const ConfineRequest& request) {
   return candidates;
 }
 
+/// Every program's in tier landlock: the host's folder in which the locks of python's
+/// multiprocessing are files. It cannot be asked for; tier full has one of its own (commons.h).
+std::optional<ResolvedPath> shared_memory(const ConfineRequest& request) {
+  if (request.tier == confine::Tier::full) return std::nullopt;
+  auto shared = confine::resolve_path("/dev/shm", kWrite);
+  if (!shared || !shared->links.empty()) return std::nullopt;
+  return std::move(shared).value();
+}
+
 /// Everything that a program of this user's may write now, or could before.
 confine::Writable find_writable(const std::vector<Candidate>& flags,
                                 const Profile& profile,
@@ -201,6 +210,7 @@ Result<Started> look_at(const ConfineRequest& request,
   started.flags = AEGIS_TRY(resolve_flags(request));
   if (request.profile) started.profile = AEGIS_TRY(read_profile(*request.profile));
   started.invocation.writable = find_writable(started.flags, started.profile, started.invocation);
+  if (const auto shared = shared_memory(request)) started.invocation.writable.add(shared->grant);
   started.command = AEGIS_TRY(confine::inspect_command(started.invocation));
   if (request.profile) return started;
   started.profile = AEGIS_TRY(read_profile(std::string(pick_profile(started.command.runtime))));
@@ -283,14 +293,21 @@ std::string take_home(const Invocation& invocation, confine::PathGrants& paths) 
   return invocation.real_home;
 }
 
+/// What only tier full can do must not seem to be done.
+Result<void> check_tier(const ConfineRequest& request) {
+  if (request.tier == confine::Tier::full) return {};
+  if (request.network == confine::Network::granted)
+    return Error{"--allow-net: a network grant needs tier full"};
+  if (request.bounds.new_files) return Error{"--max-new-files: it needs tier full"};
+  return {};
+}
+
 }  // namespace
 
 Result<ConfinePlan> plan_confinement(const ConfineRequest& request,
                                      const std::vector<std::string>& argv,
                                      const std::vector<std::string>& environment) {
-  if (request.tier == confine::Tier::landlock && request.network == confine::Network::granted) {
-    return Error{"--allow-net: a network grant needs tier full"};
-  }
+  AEGIS_TRY(check_tier(request));
   Started started = AEGIS_TRY(look_at(request, argv, environment));
   const Invocation& invocation = started.invocation;
   confine::Expanded expanded =
@@ -304,6 +321,7 @@ Result<ConfinePlan> plan_confinement(const ConfineRequest& request,
 
   ConfinePlan plan{{}, std::move(started.profile), request.net};
   plan.left_out = std::move(admitted.left_out);
+  if (auto shared = shared_memory(request)) admitted.paths.add(std::move(*shared));
   confine::Spec& spec = plan.spec;
   spec.tier = request.tier;
   spec.argv = argv;

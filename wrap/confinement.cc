@@ -32,9 +32,9 @@ constexpr int least_abi(Tier tier) {
 constexpr std::string_view kCaveats[] = {
     "names and metadata outside the grants can be seen (stat, readlink, getxattr, inotify)",
     "the mode and the times of one's own files outside the grants can be changed (chmod, utimes)",
-    "/dev/shm and /proc are the host's: command lines of other processes can be read",
+    "/dev/shm is the host's and can be written; so is /proc: command lines of others can be read",
     "no path inside a writable folder can be made read-only",
-    "no network can be granted, and no unix socket can be used",
+    "no single host of a network can be granted, and no unix socket can be used",
     "the number of root's processes is not bounded",
     "a descendant may outlive a kill -9 of aegis",
 };

@@ -36,12 +36,12 @@ struct KeptFile {
 };
 
 /// The file itself, and each link on its way: who may write where a link is can put another in its
-/// place. None when the path cannot be granted whatever it is.
+/// place. None when it cannot be found out, by aegis itself neither.
 std::vector<Place> places_of(const std::string& path, Harm harm) {
   std::string there = path;
   std::string to_be_made;
   for (;;) {
-    auto resolved = confine::resolve_grant(there, {});
+    auto resolved = confine::resolve_path(there, {});
     if (resolved) {
       std::vector<Place> places = {{resolved->grant.path + to_be_made, harm}};
       for (confine::LinkOnTheWay& link : resolved->links)

@@ -7,7 +7,9 @@ import glob
 import http.server
 import json
 import os
+import shutil
 import signal
+import tempfile
 import threading
 import unittest
 
@@ -48,7 +50,8 @@ class Content(RecordCase):
                 reads, writes = said.pop("read_paths"), said.pop("write_paths")
                 self.assertEqual((reads, writes), (sorted(reads), sorted(writes)))
                 self.assertTrue({"/usr", self.workspace, self.path("servers")} <= set(reads), reads)
-                self.assertEqual([each for each in writes if not each.startswith("/tmp/aegis-")], [])
+                outside = [each for each in writes if not each.startswith("/tmp/aegis-")]
+                self.assertEqual(outside, [] if tier == "full" else ["/dev/shm"])
                 self.assertIn(self.workspace, writes)
                 self.assertEqual(said, {
                     "tier": tier, "landlock_fully_enforced": True, "seccomp_applied": True,
@@ -197,6 +200,21 @@ class Exposure(RecordCase):
                 self.refused("write the policy", *flags, "--policy", inside["policy.json"], audit=self.audit)
                 os.path.lexists(self.path("link")) or os.symlink(self.workspace, self.path("link"))
                 self.refused("write the record", *flags, audit=self.path("link", "record"))
+
+    def test_the_hosts_shared_memory_is_no_place_for_them_in_tier_landlock(self):
+        """There the program may write it."""
+        if confined.why_not("landlock"):
+            self.skipTest(confined.why_not("landlock"))
+        with tempfile.TemporaryDirectory(prefix="aegis-", dir="/dev/shm") as folder:
+            self.assertEqual(self.aegis("keygen", "--out", folder + "/key").returncode, 0)
+            shutil.copy(self.policy(), folder + "/policy.json")
+            flags = ["--tier", "landlock"]
+            self.refused("read the signing key", *flags, "--signing-key", folder + "/key", audit=self.audit)
+            self.refused("write the record", *flags, audit=folder + "/record")
+            self.refused("write the policy", *flags, "--policy", folder + "/policy.json", audit=self.audit)
+            self.refused("write the log", *flags, "--stderr-log", folder + "/log", audit=self.audit)
+            os.symlink(self.policy(), folder + "/link")
+            self.refused("write the policy", *flags, "--policy", folder + "/link", audit=self.audit)
 
     def test_reading_the_record_is_no_harm_and_grants_beside_them_are_none(self):
         wrap = self.session("--allow-read", self.secret, "--policy", self.policy())

@@ -79,6 +79,13 @@ class Usage(ConfineCase):
                 self.assertIn(words, run.stderr)
                 self.assertEqual(run.stderr.count("\n"), 1, run.stderr)
 
+    def test_what_only_tier_full_can_do_is_refused_in_the_other(self):
+        for flags in (["--max-new-files", "3"], ["--allow-net", "127.0.0.1:9"]):
+            with self.subTest(flags):
+                run = self.aegis("confine", "--tier", "landlock", *flags, "--", "/bin/true")
+                self.assertEqual(run.returncode, 125)
+                self.assertRegex(run.stderr, f"^aegis: confine: {flags[0]}: .*needs (--)?tier full.*\\n$")
+
     def test_each_of_these_flags_does_nothing_without_confine(self):
         rows = [[flag, "x"] for flag in ("--allow-read", "--allow-write", "--allow-exec", "--allow-net", "--allow-env",
                                          "--profile", "--workspace", "--max-memory", "--max-file-size",
@@ -326,6 +333,12 @@ class Bounds(ConfineCase):
 
 class Tiers(ConfineCase):
     tier = "landlock"
+
+    def test_the_sandbox_is_the_first_to_end_when_memory_is_short(self):
+        for tier in confined.tiers():
+            with self.subTest(tier=tier):
+                self.assertEnded(self.shell("exec cat /proc/self/oom_score_adj", "--tier", tier), 0)
+                self.assertEqual(self.shell("exec cat /proc/self/oom_score_adj", "--tier", tier).stdout, b"1000\n")
 
     def test_landlock_says_what_it_cannot_do_and_full_has_nothing_to_say(self):
         run = self.confine("--tier", "landlock", command=["/bin/true"])
