@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 OR MIT
-// Looks at a record from its end backwards: torn lines first, then the last Line.
+// Looks at a record from its end backwards: one torn line perhaps, then the last Line.
 #include "wrap/record_tail.h"
 
 #include <sys/stat.h>
@@ -113,6 +113,28 @@ std::string_view without_newline(std::string_view line) {
   return line;
 }
 
+struct JudgedLine {
+  Range range;
+  Kind kind;
+};
+
+Result<JudgedLine> line_before(Ending& ending, std::uint64_t end) {
+  const std::uint64_t begin = AEGIS_TRY(ending.line_begin(end));
+  const Range range{begin, end};
+  return JudgedLine{range, judge(without_newline(ending.bytes(range)))};
+}
+
+/// The last line that is not torn, or the only one. Only the last line may be torn, as for
+/// `verify`: a write that was cut off leaves one. Were more moved aside, a record that somebody
+/// damaged would be made good by the next start.
+Result<JudgedLine> last_line(Ending& ending, std::uint64_t size) {
+  const JudgedLine last = AEGIS_TRY(line_before(ending, size));
+  if (last.kind != Kind::torn || last.range.begin == 0) return last;
+  JudgedLine before = AEGIS_TRY(line_before(ending, last.range.begin));
+  if (before.kind == Kind::torn) before.kind = Kind::foreign;
+  return before;
+}
+
 /// The file's first line must be an `open`. It is not the last one, which has been judged.
 Result<void> check_first_line(const confine::Fd& file, const std::string& path, std::uint64_t end) {
   const std::string start =
@@ -143,14 +165,8 @@ Result<RecordTail> read_record_tail(const confine::Fd& file, const std::string& 
   if (size == 0) return RecordTail{};
 
   Ending ending(file, path, size);
-  Range line{size, size};
-  Kind kind = Kind::torn;
-  while (kind == Kind::torn && line.begin > 0) {
-    line.end = line.begin;
-    line.begin = AEGIS_TRY(ending.line_begin(line.end));
-    kind = judge(without_newline(ending.bytes(line)));
-  }
-  if (kind == Kind::torn) return only_torn(path, ending.bytes({0, size}));
+  const auto [line, kind] = AEGIS_TRY(last_line(ending, size));
+  if (kind == Kind::torn) return only_torn(path, ending.bytes(line));
   const bool is_sole = line.begin == 0;
   if (is_sole && kind != Kind::open_line) return refusal(kDoing, path, kNotOurs);
   if (!is_sole) AEGIS_TRY(check_first_line(file, path, line.end));

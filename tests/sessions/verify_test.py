@@ -229,7 +229,8 @@ class Recovery(VerifyCase):
     def test_an_end_that_is_neither_a_line_nor_torn_is_refused_untouched(self):
         self.session(call(0))
         whole = harness.read_bytes(self.audit)
-        for end in (b'{"a":1}', b'{"a":1}\n', b"[1]\n", b"1\n", b'"x"', b"\n", b" \n", b'{"torn\n\n'):
+        for end in (b'{"a":1}', b'{"a":1}\n', b"[1]\n", b"1\n", b'"x"', b"\n", b" \n", b'{"torn\n\n',
+                    b'{"torn\n{"torn', whole.splitlines()[1][:-1] + b'\n{"torn'):
             with self.subTest(end):
                 path = self.write("ended.aarl", whole + end)
                 found = self.aegis("wrap", "--audit", path, "--", "touch", self.path("ran"))

@@ -82,7 +82,7 @@ TEST_CASE("a cut at any byte leaves the whole Lines and a torn rest") {
   }
 }
 
-TEST_CASE("whatever is no JSON or no UTF-8 behind the last Line is torn") {
+TEST_CASE("a line that is no JSON or no UTF-8 behind the last Line is torn") {
   struct Row {
     std::string_view name;
     std::string torn;
@@ -90,7 +90,6 @@ TEST_CASE("whatever is no JSON or no UTF-8 behind the last Line is torn") {
   const Row rows[] = {
       {"zeros of a lost block", std::string(5000, '\0')},
       {"more than one read brings", std::string(300'000, '\0')},
-      {"many lines", "{\"a\":\n{\"b\n\xff\n{\"c\":"},
       {"with a newline at its end", "{\"line_type\":\n"},
       {"not UTF-8 in a whole object", "{\"a\":\"\xff\"}"},
       {"two values in one line", "{}{}\n"},
@@ -134,6 +133,9 @@ TEST_CASE("an end that is JSON but no Line is refused") {
       {"spaces", "  "},
       {"a blank line behind a torn one", "{\"a\n\n"},
       {"torn behind a blank line", "\n{\"a"},
+      {"two torn lines", "{\"a\":\n{\"b"},
+      {"many torn lines", "{\"a\":\n{\"b\n\xff\n{\"c\":\n"},
+      {"a Line cut short, and one behind it", line("close").substr(0, 100) + "\n{\"a"},
   };
   const std::string record = sealed_record();
   for (const Row& row : rows) {
