@@ -23,6 +23,8 @@ constexpr std::string_view kRecordUnavailable = "record unavailable";
 constexpr std::string_view kBatchRefused = "batch holds a refused call";
 constexpr std::string_view kBatchOfBroker = "batch holds a broker call";
 constexpr std::string_view kIdOfBroker = "id of a broker call in flight";
+// The capability's reason of a call that a rule refused, whatever the rule's own reason says.
+constexpr std::string_view kRefusedByRule = "policy blocked before capability";
 
 constexpr std::array kBrokerCodes{
     mcp::BrokerCode::path_boundary_violation,
@@ -105,9 +107,11 @@ bool is_refused_by_broker(const Outcome& outcome) {
          });
 }
 
-/// Refused whatever the rules: no rule was asked, or its frame could not be put on the record.
+/// Refused whatever the rules: no rule was asked, or its frame could not be put on the record. A
+/// rule may give any reason of these for its own.
 bool is_refused_by_no_rule(const Outcome& outcome) {
   if (outcome.recorded != Recorded::denied) return false;
+  if (outcome.capability_reason == kRefusedByRule) return false;
   if (outcome.reason.starts_with(kRecordUnavailable)) return true;
   if (is_refused_by_broker(outcome)) return true;
   return outcome.call.tool == kUnknownTool &&

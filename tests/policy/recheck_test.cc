@@ -119,6 +119,21 @@ TEST_CASE("calls that no rule refused stay refused, whatever the rules") {
             .unchanged == 1);
 }
 
+TEST_CASE("a rule's own reason is not taken for one of aegis's") {
+  for (const std::string_view reason : {"record unavailable to guests",
+                                        "record unavailable",
+                                        "malformed frame: says the rule",
+                                        "tools/call without a string params.name"}) {
+    CAPTURE(reason);
+    CHECK(recheck_text(
+              "",
+              open_line + outcome({.tool = "<unknown>",
+                                   .policy = denied(reason),
+                                   .capability = denied("policy blocked before capability")})) ==
+          "call c-1 session 0 seq 2: newly_allowed was=denied now=allowed\n");
+  }
+}
+
 TEST_CASE("what the broker refused by its own policy stays refused, whatever the rules") {
   struct Row {
     std::string reason;
