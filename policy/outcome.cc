@@ -17,6 +17,10 @@ using mcp::json::find_string;
 
 // What wrap records of calls that no rule decided (docs/record-format.md).
 constexpr std::string_view kUnknownTool = "<unknown>";
+// The policy_set_hash of a call that no policy was asked about: SHA-256 of
+// "aegis-wrap-passthrough-v0".
+constexpr std::string_view kNoPolicy =
+    "7b30695c7a4df1b6a226bdd591c6d75b9917bb3af078af2d01be295e4df96974";
 constexpr std::string_view kMalformedCall = "tools/call without a string params.name";
 constexpr std::string_view kMalformedFrame = "malformed frame: ";
 constexpr std::string_view kRecordUnavailable = "record unavailable";
@@ -130,6 +134,7 @@ std::optional<Outcome> read_outcome(const CanonicalNode& line) {
       .call_id = *find_string(line, "call_id"),
       .seq = *find_integer(line, "seq"),
       .request_digest = *find_string(line, "request_digest"),
+      .policy_set_hash = *find_string(line, "policy_set_hash"),
       .reason = find_string(policy, "reason").value_or(""),
       .capability_reason = find_string(*find_member(line, "capability"), "reason").value_or(""),
       .recorded = *recorded,
@@ -141,8 +146,10 @@ std::optional<Outcome> read_outcome(const CanonicalNode& line) {
 
 Judgement judge(const Policy& policy, const Outcome& outcome) {
   if (is_refused_by_no_rule(outcome)) return {Unchanged{Recorded::denied}, Effect::refuses};
-  // A call that names no tool crosses only where there is no policy.
-  if (outcome.call.tool == kUnknownTool && outcome.recorded == Recorded::allowed) {
+  // A call that names no tool crosses only where there is no policy. Under one, the tool is called
+  // so.
+  if (outcome.call.tool == kUnknownTool && outcome.recorded == Recorded::allowed &&
+      outcome.policy_set_hash == kNoPolicy) {
     return compare(outcome.recorded, Action::deny);
   }
   return compare(outcome.recorded, policy.decide(outcome.call).action);

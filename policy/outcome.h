@@ -26,6 +26,7 @@ struct Outcome {
   std::string_view call_id;
   std::uint64_t seq;
   std::string_view request_digest;
+  std::string_view policy_set_hash;    // hex
   std::string_view reason;             // of `policy`
   std::string_view capability_reason;  // of `capability`, when that was denied
   Recorded recorded;

@@ -162,7 +162,19 @@ TEST_CASE("what the broker refused by its own policy stays refused, whatever the
 }
 
 TEST_CASE("a call without a name that crossed without a policy would not cross under any") {
-  CHECK(recheck_text("", open_line + outcome({.tool = "<unknown>"})) ==
+  // SHA-256 of "aegis-wrap-passthrough-v0", which is what wrap writes without a policy.
+  const std::string no_policy = "7b30695c7a4df1b6a226bdd591c6d75b9917bb3af078af2d01be295e4df96974";
+  CHECK(
+      recheck_text("", open_line + outcome({.tool = "<unknown>", .policy_set_hash = no_policy})) ==
+      "call c-1 session 0 seq 2: newly_blocked was=allowed now=denied\n");
+  CHECK(recheck_text("", open_line + outcome({.tool = "t", .policy_set_hash = no_policy})) ==
+        "call c-1 session 0 seq 2: unchanged allowed\n");
+}
+
+TEST_CASE("a tool that is called <unknown> and crossed under a policy is judged like any other") {
+  const std::string record = open_line + outcome({.tool = "<unknown>"});
+  CHECK(recheck_text("", record) == "call c-1 session 0 seq 2: unchanged allowed\n");
+  CHECK(recheck_text(kDeny, record) ==
         "call c-1 session 0 seq 2: newly_blocked was=allowed now=denied\n");
 }
 

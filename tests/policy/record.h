@@ -23,6 +23,7 @@ struct Parts {
   std::string policy = R"({"status":"allowed"})";
   std::string capability = R"({"status":"granted"})";
   std::string axes = "{}";
+  std::string policy_set_hash = "h";
   std::string digest = "d1";
   int seq = 2;
 };
@@ -31,9 +32,9 @@ inline std::string outcome(const Parts& parts) {
   return R"({"call_id":")" + parts.call_id + R"(","capability":)" + parts.capability +
          R"(,"decision_axes":)" + parts.axes +
          R"(,"execution":{"status":"success"},"line_type":"outcome","policy":)" + parts.policy +
-         R"(,"policy_set_hash":"h","request_digest":")" + parts.digest +
-         R"(","schema_version":2,"seq":)" + std::to_string(parts.seq) + R"(,"tool_id":")" +
-         parts.tool + "\"}\n";
+         R"(,"policy_set_hash":")" + parts.policy_set_hash + R"(","request_digest":")" +
+         parts.digest + R"(","schema_version":2,"seq":)" + std::to_string(parts.seq) +
+         R"(,"tool_id":")" + parts.tool + "\"}\n";
 }
 
 inline std::string denied(std::string_view reason) {

@@ -86,6 +86,24 @@ class Recheck(harness.SessionCase):
         self.assertEqual((found.returncode, found.stderr), (0, ""), found.stdout)
         self.assertRegex(found.stdout, r"^call \S+ session 0 seq 2: unchanged allowed\n$")
 
+    def clause_of(self, asked, policy, *flags):
+        """Of one call that crosses in a session with these flags, under the policy."""
+        path = self.path("one-" + str(len(flags)) + ".aarl")
+        wrap, server = self.puppet(*flags, audit=path)
+        wrap.send(asked)
+        server.recv()
+        server.send(answer(1))
+        wrap.recv()
+        self.finish(wrap, server, path)
+        found = self.aegis("recheck", "--policy", policy, path)
+        return re.fullmatch(r"call \S+ session 0 seq 2: (.+)\n", found.stdout)[1]
+
+    def test_a_tool_that_is_called_unknown_is_told_from_a_call_without_a_name(self):
+        policy = self.policy(name="none.json")
+        self.assertEqual(self.clause_of(call(1, "<unknown>"), policy, "--policy", policy), "unchanged allowed")
+        self.assertEqual(self.clause_of(harness.request(1, "tools/call", arguments={}), policy),
+                         "newly_blocked was=allowed now=denied")
+
     def test_a_record_without_a_call_is_said_to_be_one(self):
         for name in ("empty.aarl", "torn.aarl"):
             path = self.path(name)
