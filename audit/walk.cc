@@ -110,7 +110,7 @@ bool Walk::begin_session(const Line& line) {
 
 /// This one comparison is what shows that a session which is not the last was cut short.
 bool Walk::check_previous_session(const Line& line) {
-  if (session_count_ == 0) {
+  if (!previous_) {  // a Line of another schema version, which begins no session, may stand before
     if (line.prev_session_tail) {
       indeterminate(
           "earlier sessions are not in this file: its first open has a prev_session_tail");

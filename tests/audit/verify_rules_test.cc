@@ -152,6 +152,13 @@ TEST_CASE("sessions are linked, and nothing follows a close but an open") {
       {"another prev_session_tail",
        one_call().open({R"({"prev_session_tail":")" + ones + "\"}"}).close().text(),
        "Tampered: prev_session_tail is not the hash of the Line before"},
+      {"a Line of another schema version before the first open",
+       "{\"schema_version\":3}\n" + one_call().text(),
+       "Tampered: prev_session_tail is missing"},
+      {"the same before an open that names another Line",
+       "{\"schema_version\":3}\n" +
+           Forge().open({R"({"prev_session_tail":")" + ones + "\"}"}).close().text(),
+       "Tampered: prev_session_tail is not the hash of the Line before"},
       {"an intent after close", one_call().intent("c-4").text(), after_close},
       {"an outcome after close", one_call().outcome("c-1").text(), after_close},
       {"a decision after close", one_call().decision("a").text(), after_close},
