@@ -81,7 +81,7 @@ class CanonicalWriter {
 
 /// Why a text is not canonical. The first three are about JSON itself: only such a text may be the
 /// torn end of a longer one. The others are said only of texts that are one complete JSON value in
-/// UTF-8.
+/// UTF-8; too_deep also of one over kMaxCanonicalSize that is too deep to tell.
 struct CanonicalFlaw {
   enum class Kind : std::uint8_t {
     not_json,         // not one complete JSON value (RFC 8259), something after it included

@@ -98,6 +98,8 @@ CanonicalFlaw settle(std::string_view text, CanonicalFlaw flaw) {
       return {CanonicalFlaw::Kind::blank, 0};
     case JsonShape::Verdict::not_utf8:
       return {CanonicalFlaw::Kind::not_utf8, shape.offset()};
+    case JsonShape::Verdict::too_deep:
+      return {CanonicalFlaw::Kind::too_deep, shape.offset()};
     case JsonShape::Verdict::not_json:
       break;
   }

@@ -24,14 +24,15 @@ constexpr bool is_hex(std::uint8_t byte) {
 
 void JsonShape::feed(std::string_view bytes) {
   for (const char c : bytes) {
-    if (state_ == State::failed_json || state_ == State::failed_utf8) return;
+    if (has_failed()) return;
     state_ = step(static_cast<std::uint8_t>(c));
-    if (state_ != State::failed_json && state_ != State::failed_utf8) ++offset_;
+    if (!has_failed()) ++offset_;
   }
 }
 
 JsonShape::Verdict JsonShape::verdict() const {
   if (state_ == State::failed_utf8) return Verdict::not_utf8;
+  if (state_ == State::failed_depth) return Verdict::too_deep;
   if (state_ == State::start && mark_ == 0) return Verdict::blank;
   const bool may_end = state_ == State::separator || state_ == State::zero ||
                        state_ == State::digits || state_ == State::fraction ||
@@ -71,6 +72,7 @@ JsonShape::State JsonShape::step(std::uint8_t byte) {
       return in_fraction(byte);
     case State::failed_json:
     case State::failed_utf8:
+    case State::failed_depth:
       break;
   }
   return state_;
@@ -192,7 +194,7 @@ JsonShape::State JsonShape::after_value(std::uint8_t byte) {
 }
 
 JsonShape::State JsonShape::push(bool is_object) {
-  if (depth_ == kMaxLevels) return State::failed_json;
+  if (depth_ == kMaxLevels) return State::failed_depth;
   const std::uint64_t bit = std::uint64_t{1} << (depth_ % 64);
   std::uint64_t& word = objects_[depth_ / 64];
   word = is_object ? word | bit : word & ~bit;

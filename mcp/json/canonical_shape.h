@@ -10,21 +10,24 @@
 #include <cstdint>
 #include <string_view>
 
+#include "mcp/json/canonical.h"
+
 namespace aegis::mcp::json {
 
 class JsonShape {
  public:
-  enum class Verdict : std::uint8_t { complete, blank, not_json, not_utf8 };
+  enum class Verdict : std::uint8_t { complete, blank, not_json, not_utf8, too_deep };
 
   void feed(std::string_view bytes);
   /// Of all that was fed, taken as the whole text.
   [[nodiscard]] Verdict verdict() const;
-  /// Of the first byte that makes the text no JSON; all that was fed when there is none.
+  /// Of the first byte that makes the text no JSON, or too deep; all that was fed when there is
+  /// none.
   [[nodiscard]] std::size_t offset() const { return offset_; }
 
-  /// Deeper texts count as not JSON: that is said of a torn end only, and an end this deep is none
-  /// of ours.
-  static constexpr std::size_t kMaxLevels = 4096;
+  /// Of a deeper text nothing more is known. None of kMaxCanonicalSize is deeper, so of a text that
+  /// may be a Line it is always known.
+  static constexpr std::size_t kMaxLevels = kMaxCanonicalSize;
 
  private:
   enum class State : std::uint8_t {
@@ -50,6 +53,7 @@ class JsonShape {
     exponent_digits,
     failed_json,
     failed_utf8,
+    failed_depth,
   };
 
   [[nodiscard]] State step(std::uint8_t byte);
@@ -67,6 +71,10 @@ class JsonShape {
   [[nodiscard]] State push(bool is_object);
   [[nodiscard]] State pop(bool is_object);
   [[nodiscard]] bool in_object() const;
+  [[nodiscard]] bool has_failed() const {
+    return state_ == State::failed_json || state_ == State::failed_utf8 ||
+           state_ == State::failed_depth;
+  }
 
   State state_ = State::start;
   bool is_name_ = false;     // the string being read is a member's name

@@ -94,6 +94,7 @@ TEST_CASE("a line that is no JSON or no UTF-8 behind the last Line is torn") {
       {"not UTF-8 in a whole object", "{\"a\":\"\xff\"}"},
       {"two values in one line", "{}{}\n"},
       {"text", "these are somebody's words\n"},
+      {"a deep line without an end", std::string(5000, '[')},
       {"a long line without an end", "{\"a\":\"" + std::string(200'000, 'x')},
   };
   const std::string record = sealed_record();
@@ -127,6 +128,8 @@ TEST_CASE("an end that is JSON but no Line is refused") {
       {"not canonical", line("close").insert(1, " ") + "\n"},
       {"carriage return", line("close") + "\r\n"},
       {"longer than a Line", line("close", ",\"z\":\"" + std::string(70'000, 'z') + "\"") + "\n"},
+      {"deeper than any Line", std::string(5000, '[') + std::string(5000, ']') + "\n"},
+      {"so deep that nobody can tell", std::string(70'000, '[') + std::string(70'000, ']')},
       {"torn behind what is no Line", "{}\n{\"a"},
       {"a blank line", "\n"},
       {"blanks", " \n \n"},

@@ -106,12 +106,13 @@ TEST_CASE("the pieces that a text comes in do not matter") {
   }
 }
 
-TEST_CASE("depth has a limit, and beyond it nothing is called complete") {
+TEST_CASE("depth has a limit, and beyond it nothing is called complete or torn") {
   const auto nested = [](std::size_t levels) {
     return std::string(levels, '[') + std::string(levels, ']');
   };
   CHECK(verdict_of(nested(JsonShape::kMaxLevels)) == Verdict::complete);
-  CHECK(verdict_of(nested(JsonShape::kMaxLevels + 1)) == Verdict::not_json);
+  CHECK(verdict_of(nested(JsonShape::kMaxLevels + 1)) == Verdict::too_deep);
+  CHECK(verdict_of(std::string(JsonShape::kMaxLevels, '[')) == Verdict::not_json);
 }
 
 TEST_CASE("another parser agrees on which of many broken texts are JSON") {
