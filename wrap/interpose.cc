@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -133,6 +134,32 @@ Result<Fd> open_stderr_log(const InterposeOptions& options) {
                           "name the file that it points to");
 }
 
+/// The server's stderr must not end up in a file that says what aegis does or did. Links, hard and
+/// symbolic, are other names of one file.
+Result<void> check_stderr_log(const Fd& log, const Kept& files) {
+  struct stat written {};
+  if (!log.is_open()) return {};
+  if (::fstat(log.get(), &written) != 0) return errno_error("look at", "--stderr-log");
+  struct Row {
+    const std::optional<std::string>& path;
+    std::string_view what;
+  };
+  const Row rows[] = {{files.record, "the record"},
+                      {files.key, "the signing key"},
+                      {files.policy, "the policy"},
+                      {files.broker_policy, "the broker's policy"}};
+  for (const auto& [path, what] : rows) {
+    struct stat file {};
+    if (!path || ::stat(path->c_str(), &file) != 0) continue;
+    if (file.st_dev != written.st_dev || file.st_ino != written.st_ino) continue;
+    return confine::refusal(
+        "open --stderr-log",
+        *files.stderr_log,
+        "it is the same file as " + std::string(what) + ", " + *path + "; name another file");
+  }
+  return {};
+}
+
 /// All that lives as long as the session.
 struct Wrapped {
   const InterposeOptions& options;
@@ -257,6 +284,11 @@ int start_session(Wrapped wrapped) {
   auto record = AuditFile::open(
       {.path = options.audit, .program = name_of(options), .unix_seconds = ::time(nullptr)});
   if (!record) return fail(options, record.error());
+  Kept files = kept_from(options);
+  files.key = key->path;
+  files.record = (*record)->path();
+  if (auto checked = check_stderr_log(wrapped.loop.stderr_log, files); !checked)
+    return fail(options, checked.error());
   return run_session(std::move(wrapped), std::move(key).value(), **record);
 }
 

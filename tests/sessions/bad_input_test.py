@@ -312,6 +312,31 @@ class Records(BadInput):
         os.mkfifo(fifo)
         self.wrap_refused("--stderr-log", fifo, says=[fifo, "a FIFO that nobody reads"])
 
+    def test_a_stderr_log_that_is_a_file_of_aegis(self):
+        policy, key = self.write("p.yaml", POLICY), self.write("key", "11" * 32 + "\n")
+        os.chmod(key, 0o600)
+        hard, soft = self.path("hard"), self.path("soft")
+        for file, what, text in ((self.audit, "the record", ""), (key, "the signing key", None),
+                                 (policy, "the policy", None)):
+            text = harness.read_text(file) if text is None else text
+            for log in (file, hard, soft):
+                with self.subTest(what, log=log):
+                    if log == hard:
+                        os.link(file, log)
+                    elif log == soft:
+                        os.symlink(file, log)
+                    self.wrap_refused("--policy", policy, "--signing-key", key, "--stderr-log", log,
+                                      says=[re.escape(log), what, "name another file"])
+                    self.assertEqual(harness.read_text(file), text)
+                    if log != file:
+                        os.unlink(log)
+        default = os.path.join(self.home, ".config/aegis/signing.key")
+        self.assertEqual(self.aegis("wrap", "--audit", self.path("folder-less.aarl"), "--", "true").returncode, 0)
+        self.wrap_refused("--stderr-log", default, says=["the signing key"])
+        os.mkdir(self.path("records"))
+        self.assertEqual(self.aegis("wrap", "--audit", self.path("records"), "--stderr-log", self.path("log"), "--",
+                                    "true").returncode, 0)
+
 
 if __name__ == "__main__":
     harness.main()
