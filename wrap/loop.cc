@@ -276,7 +276,7 @@ void Loop::on_deadline() {
         say("ending the server: it did not answer within the grace after its client closed "
             "(--grace)");
       }
-      seal({Ending::grace_ran_out,
+      seal({to_client_.is_oversize() ? Ending::server_oversize : Ending::grace_ran_out,
             cause_ == Ending::client_closed ? Ending::grace_ran_out : *cause_});
       server_.terminate();
       set_phase(Phase::ending);
@@ -344,7 +344,9 @@ Ending Loop::server_ending() const {
   const bool is_trapped = server_ended_ && server_ended_->wait_status &&
                           WIFSIGNALED(*server_ended_->wait_status) &&
                           WTERMSIG(*server_ended_->wait_status) == SIGSYS;
-  return is_trapped ? Ending::server_trapped : Ending::server_ended;
+  if (is_trapped) return Ending::server_trapped;
+  // Its output was cut there: whatever it answered later was not read.
+  return to_client_.is_oversize() ? Ending::server_oversize : Ending::server_ended;
 }
 
 void Loop::seal(Session::Seal seal) {

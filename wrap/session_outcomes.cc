@@ -33,7 +33,7 @@ EndingWords words_of(Ending ending) {
       return {"client closed stdin; child did not answer within the shutdown grace",
               "client frame over --max-frame"};
     case Ending::server_oversize:
-      return {"child exited before responding", "server frame over --max-frame"};
+      return {"server frame over --max-frame", "server frame over --max-frame"};
     case Ending::not_started:
       return {"child exited before responding", "child could not be started"};
     case Ending::stopped:

@@ -13,6 +13,7 @@ import threading
 import unittest
 
 import harness
+import record
 from harness import answer, call
 
 MIB = 1 << 20
@@ -141,6 +142,27 @@ class Oversize(harness.SessionCase):
         wrap.close_stdin()
         wrap.wait()
         self.check_end(wrap)
+
+    def test_a_servers_longer_frame_is_on_the_record_of_the_calls_in_flight(self):
+        for after_client, before_end in ((False, False), (True, False), (True, True)):
+            with self.subTest(after_client=after_client, before_end=before_end):
+                path = self.path(f"{after_client}-{before_end}.aarl")
+                wrap, server = self.puppet("--max-frame", "100000", "--grace", "1", audit=path)
+                wrap.send(call(1))
+                self.assertEqual(server.recv(), call(1))
+                if after_client:
+                    wrap.close_stdin()
+                    self.assertEqual(server.input.rest(), b"")
+                server.start("frame=100002")
+                self.assertEqual(wrap.out.rest() if not after_client else b"", b"")
+                if not after_client:
+                    wrap.close_stdin()
+                elif before_end:
+                    server.exit(0)
+                wrap.wait()
+                outcome = record.outcome_of(self.check_record(path), call(1))
+                self.assertEqual(outcome["execution"],
+                                 {"reason": "server frame over --max-frame", "status": "host_denied"})
 
     def test_a_clients_longer_frame_ends_its_direction(self):
         wrap, server = self.puppet("--max-frame", "100000", "--grace", "1")

@@ -325,6 +325,7 @@ TEST_CASE("what is still open at the end is closed with the reason") {
       {Ending::grace_ran_out,
        "client closed stdin; child did not answer within the shutdown grace"},
       {Ending::server_ended, "child exited before responding"},
+      {Ending::server_oversize, "server frame over --max-frame"},
       {Ending::stopped, "wrap stopped before the child responded"},
   };
   for (const Row& row : rows) {
