@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 #include <utility>
 
 namespace aegis::confine {
@@ -15,6 +16,9 @@ namespace {
 
 constexpr std::string_view kDoing = "guard the configuration in";
 constexpr int kMaxLinks = 40;  // path_resolution(7)
+// Of all folders that are held, together: a look of some 0.2 s.
+constexpr std::size_t kMaxEntries = std::size_t{1} << 16;
+constexpr std::size_t kMaxNotes = 16;  // lines on other names: an npm cache has thousands of them
 
 std::string base_of(const std::string& name) {
   return name.substr(name.rfind('/') + 1);
@@ -90,7 +94,36 @@ GuardBook::Found GuardBook::guard(const Wanted& wanted) {
   if (found.is_inside && !found.status && make(found.name, wanted)) found = follow(wanted.name);
   if (found.is_inside && found.status) hold(found.name);
   if (found.is_inside && !found.status) watch(found.name);
+  if (found.is_inside && found.is_folder()) folders_.push_back(found.name);
   return found;
+}
+
+/// A read-only folder does not keep what its links lead to: whoever reads `.git/hooks/pre-commit`
+/// would run the script behind it.
+void GuardBook::look_into_folders() {
+  std::set<std::string> seen;
+  std::size_t left = kMaxEntries;
+  for (std::size_t i = 0; i < folders_.size() && !error_; ++i) {
+    const std::string folder = folders_[i];
+    if (!seen.insert(folder).second) continue;
+    if (!open_beneath(root(), folder, O_RDONLY | O_DIRECTORY).is_open())
+      return fail_at(folder, errno);
+    const std::vector<std::string> names = list_folder(root(), folder, left + 1);
+    if (names.size() > left)
+      return refuse(folder, "there is too much in the guarded folders to look for links");
+    left -= names.size();
+    for (const std::string& each : names)
+      look_at_entry(join(folder, each));
+  }
+}
+
+void GuardBook::look_at_entry(const std::string& name) {
+  const std::optional<struct stat> status = look_beneath(root(), name);
+  if (!status && errno == ENOENT) return;  // removed meanwhile
+  if (!status) return fail_at(name, errno);
+  if (S_ISDIR(status->st_mode)) folders_.push_back(name);
+  if (S_ISLNK(status->st_mode)) guard({name});
+  note_other_name(name, *status);
 }
 
 /// True when it is there now. Where the user may not write, the program may not either.
@@ -129,6 +162,10 @@ GuardBook::Found GuardBook::follow(const std::string& name) {
     std::optional<std::string> next = name_of(folder_of(stop.found.name), *target);
     if (!next) return {};
     way = join(*next, stop.rest);
+    if (way.empty()) {
+      refuse(stop.found.name, "it leads to the folder itself");
+      return {};
+    }
   }
   fail_at(name, ELOOP);
   return {};
@@ -158,12 +195,18 @@ GuardBook::Stop GuardBook::walk(const std::string& name) {
 void GuardBook::hold(const std::string& name) {
   const std::optional<struct stat> status = look_beneath(root(), name);
   if (!status) return fail_at(name, errno);
-  if (S_ISREG(status->st_mode) && status->st_nlink > 1) {
-    plan_.notes.push_back(join(folder(), name) +
-                          " has another name (a hard link): whoever may write that one writes it");
-  }
+  note_other_name(name, *status);
   plan_.read_only.push_back({name, id_of(*status)});
   self_bind(folder_of(name));
+}
+
+void GuardBook::note_other_name(const std::string& name, const struct stat& status) {
+  if (!S_ISREG(status.st_mode) || status.st_nlink < 2 || plan_.notes.size() > kMaxNotes) return;
+  plan_.notes.push_back(plan_.notes.size() == kMaxNotes
+                            ? "and more guarded files have another name (a hard link)"
+                            : join(folder(), name) +
+                                  " has another name (a hard link): whoever may "
+                                  "write that one writes it");
 }
 
 void GuardBook::self_bind(const std::string& name) {
@@ -175,22 +218,26 @@ void GuardBook::self_bind(const std::string& name) {
 }
 
 Result<GuardPlan> GuardBook::finish() && {
+  look_into_folders();
   if (error_) return std::move(*error_);
   sort_once(plan_.self_bound);
   sort_once(plan_.read_only);
   sort_once(plan_.absent);
   sort_once(plan_.notes);
-  const std::vector<GuardPlan::Held> all = plan_.read_only;
-  const auto is_covered = [&all](const std::string& name) {
-    return std::any_of(all.begin(), all.end(), [&name](const GuardPlan::Held& each) {
-      return name != each.name && is_within(name, each.name);
-    });
-  };
+  std::vector<std::string> all;
+  for (const GuardPlan::Held& each : plan_.read_only)
+    all.push_back(each.name);
   const auto is_read_only = [&all](const std::string& name) {
-    return std::any_of(
-        all.begin(), all.end(), [&name](const auto& each) { return each.name == name; });
+    return std::binary_search(all.begin(), all.end(), name);
   };
-  std::erase_if(plan_.absent, is_covered);
+  const auto is_covered = [&is_read_only](const std::string& name) {
+    for (std::string each = folder_of(name); !each.empty(); each = folder_of(each))
+      if (is_read_only(each)) return true;
+    return false;
+  };
+  std::erase_if(plan_.absent, [&](const auto& name) {
+    return is_covered(name) || is_read_only(name);  // looked for first, made later
+  });
   std::erase_if(plan_.read_only, [&](const auto& each) { return is_covered(each.name); });
   std::erase_if(plan_.self_bound,
                 [&](const auto& each) { return is_covered(each.name) || is_read_only(each.name); });

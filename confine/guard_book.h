@@ -37,7 +37,8 @@ class GuardBook {
   /// Goes to `name`, component by component. A link on the way or at the end is held, and the way
   /// goes on where it points.
   Found follow(const std::string& name);
-  /// Holds what `wanted` leads to, or sees to its absence.
+  /// Holds what `wanted` leads to, or sees to its absence. What the links in a folder that is held
+  /// lead to, at any depth, is guarded with it.
   Found guard(const Wanted& wanted);
   /// Makes `name` read-only, and keeps every folder above it in its place.
   void hold(const std::string& name);
@@ -62,10 +63,14 @@ class GuardBook {
   struct Stop;
   Stop walk(const std::string& name);
   bool make(const std::string& name, const Wanted& wanted);
+  void look_into_folders();
+  void look_at_entry(const std::string& name);
+  void note_other_name(const std::string& name, const struct stat& status);
   /// `code` is the errno of what was done with `name`.
   void fail_at(const std::string& name, int code);
 
   GuardPlan plan_;
+  std::vector<std::string> folders_;  // held; the later ones still to be looked into
   std::optional<Error> error_;
 };
 
