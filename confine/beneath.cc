@@ -60,8 +60,13 @@ std::optional<std::string> read_link(int path_fd) {
 std::optional<std::string> read_small_file(int folder, const std::string& name, std::size_t limit) {
   // O_NONBLOCK: the opening of a FIFO would wait for a writer.
   const Fd fd = open_beneath(folder, name, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  if (!fd.is_open()) return std::nullopt;
+  return read_small(fd.get(), limit);
+}
+
+std::optional<std::string> read_small(int fd, std::size_t limit) {
   struct stat status {};
-  if (!fd.is_open() || ::fstat(fd.get(), &status) != 0) return std::nullopt;
+  if (::fstat(fd, &status) != 0) return std::nullopt;
   if (!S_ISREG(status.st_mode)) {
     errno = EINVAL;
     return std::nullopt;
@@ -69,7 +74,7 @@ std::optional<std::string> read_small_file(int folder, const std::string& name, 
   std::string text(limit + 1, '\0');
   std::size_t size = 0;
   while (size < text.size()) {
-    const ssize_t count = ::read(fd.get(), text.data() + size, text.size() - size);
+    const ssize_t count = ::read(fd, text.data() + size, text.size() - size);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) return std::nullopt;
     if (count == 0) break;
@@ -129,8 +134,52 @@ std::optional<Place> place_within(const std::string& root,
   std::string path;
   for (const std::string& part : parts)
     path.append("/").append(part);
-  if (!is_within(path, root)) return Place{};
-  return Place{path == root ? std::string() : path.substr(root.size() + 1)};
+  if (!is_within(path, root)) return Place{std::nullopt, path};
+  return Place{path == root ? std::string() : path.substr(root.size() + 1), path};
+}
+
+namespace {
+
+/// A way on the host, half gone.
+struct Way {
+  std::string at;                 // absolute, without links; "" is "/"
+  std::vector<std::string> left;  // components
+  std::size_t links = 0;
+
+  /// Goes one component on. False: there is none, or it leads nowhere.
+  bool step() {
+    constexpr std::size_t kMaxLinks = 40;  // path_resolution(7)
+    if (left.empty()) return false;
+    const std::string part = left.front();
+    left.erase(left.begin());
+    std::string next = at;
+    next.append("/").append(part);
+    const Fd fd(::open(next.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd.is_open()) return false;
+    if (part == "..") at.erase(std::min(at.rfind('/'), at.size()));
+    if (part == "." || part == "..") return true;
+    const std::optional<std::string> target = read_link(fd.get());
+    if (!target) {
+      at = std::move(next);
+      return true;
+    }
+    if (target->starts_with('/')) at.clear();
+    const std::vector<std::string> parts = split_path(*target);
+    left.insert(left.begin(), parts.begin(), parts.end());
+    return ++links <= kMaxLinks;
+  }
+};
+
+}  // namespace
+
+std::optional<std::string> way_into(const std::string& root, const std::string& path) {
+  Way way{{}, split_path(path)};
+  while (way.at != root || (!way.left.empty() && way.left.front() == ".."))
+    if (!way.step()) return std::nullopt;
+  std::string rest;
+  for (const std::string& each : way.left)
+    rest = join(rest, each);
+  return rest;
 }
 
 }  // namespace aegis::confine

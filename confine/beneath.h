@@ -37,6 +37,9 @@ std::optional<std::string> read_link(int path_fd);
 /// regular file, cannot be read (EACCES) or is longer (EFBIG): errno says which.
 std::optional<std::string> read_small_file(int folder, const std::string& name, std::size_t limit);
 
+/// As read_small_file, of a file that is open.
+std::optional<std::string> read_small(int fd, std::size_t limit);
+
 /// The names in a folder, at most `limit` of them, without "." and ".."; none when it cannot be
 /// read.
 std::vector<std::string> list_folder(int folder, const std::string& name, std::size_t limit);
@@ -52,6 +55,7 @@ std::vector<std::string> split_path(std::string_view path);
 
 struct Place {
   std::optional<std::string> name;  // relative to the root; nothing when it is outside
+  std::string path;                 // absolute
 };
 /// Path arithmetic without the file system: where `written`, found in `folder` (relative to
 /// `root`), is. `root` is absolute; `written` may be. Nothing when ".." follows a name in it, which
@@ -59,5 +63,10 @@ struct Place {
 std::optional<Place> place_within(const std::string& root,
                                   const std::string& folder,
                                   const std::string& written);
+
+/// Goes along `path` (absolute) as the kernel would, through links and "..", until it comes into
+/// `root` (absolute, without links). What is left of it then, which nobody has looked at; nothing
+/// when it never comes there, since it stays outside or leads nowhere.
+std::optional<std::string> way_into(const std::string& root, const std::string& path);
 
 }  // namespace aegis::confine

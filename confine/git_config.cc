@@ -77,6 +77,7 @@ class Reader {
       value = read_value();
     }
     if (section_ == "core" && name == "hookspath") config_.hook_folders.push_back(value);
+    if (section_ == "core" && name == "worktree") config_.work_trees.push_back(value);
     if ((section_ == "include" || section_ == "includeif") && name == "path")
       config_.includes.push_back(value);
     if (section_ == "extensions" && name == "worktreeconfig") config_.has_worktree_config = true;

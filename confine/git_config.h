@@ -12,6 +12,7 @@ namespace aegis::confine {
 struct GitConfig {
   std::vector<std::string> hook_folders;  // core.hooksPath, as written; the last one counts to git
   std::vector<std::string> includes;      // include.path and includeIf.*.path, as written
+  std::vector<std::string> work_trees;    // core.worktree, as written
   bool has_worktree_config = false;       // extensions.worktreeConfig, whatever its value
 };
 

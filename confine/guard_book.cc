@@ -73,20 +73,33 @@ void GuardBook::fail(Error error) {
 }
 
 void GuardBook::fail_at(const std::string& name, int code) {
-  fail(code_error(kDoing, join(folder(), name), code));
+  fail(code_error(kDoing, absolute(name), code));
 }
 
 void GuardBook::refuse(const std::string& name, std::string_view why) {
-  fail(refusal(kDoing, join(folder(), name), why));
+  fail(refusal(kDoing, absolute(name), why));
 }
 
 std::optional<std::string> GuardBook::name_of(const std::string& from, const std::string& written) {
-  const std::optional<Place> place = place_within(folder(), from, written);
-  if (!place) {
-    refuse(from, "`..` behind a name cannot be judged: " + written);
-    return std::nullopt;
+  std::optional<Place> place;
+  std::string way = written;
+  if (!written.starts_with('/')) {
+    place = place_within(folder(), from, written);
+    if (place && place->name) return place->name;
+    if (place) way = place->path;
   }
-  return place->name;
+  if (place || written.starts_with('/')) {
+    const std::optional<std::string> rest = way_into(folder(), way);
+    if (!rest) return std::nullopt;
+    place = place_within(folder(), "", *rest);
+  }
+  if (place) return place->name;
+  refuse(from, "`..` behind a name cannot be judged: " + written);
+  return std::nullopt;
+}
+
+std::string GuardBook::absolute(const std::string& name) const {
+  return name.starts_with('/') ? name : join(folder(), name);
 }
 
 GuardBook::Found GuardBook::guard(const Wanted& wanted) {

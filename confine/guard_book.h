@@ -46,7 +46,8 @@ class GuardBook {
   void self_bind(const std::string& name);
   void watch(const std::string& name) { plan_.absent.push_back(name); }
   void keep(CommonDir common_dir) { plan_.common_dirs.push_back(std::move(common_dir)); }
-  /// The name of `written`, found in `from`; nothing when it is outside, or cannot be judged.
+  /// The name of `written`, found in `from`; nothing when it is outside, or cannot be judged. A way
+  /// that leaves the folder, or begins outside, is gone on the host: it may come back.
   std::optional<std::string> name_of(const std::string& from, const std::string& written);
 
   void fail(Error error);
@@ -57,6 +58,8 @@ class GuardBook {
   Result<GuardPlan> finish() &&;
 
   [[nodiscard]] int root() const { return plan_.root.get(); }
+  /// Of a name in the folder, or of what is absolute already.
+  [[nodiscard]] std::string absolute(const std::string& name) const;
   [[nodiscard]] const std::string& folder() const { return plan_.folder; }
 
  private:

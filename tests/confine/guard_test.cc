@@ -312,6 +312,37 @@ TEST_CASE("a path of a configuration is taken apart without asking the file syst
   CHECK_FALSE(place_within("/root", "", "/root/../b"));
 }
 
+TEST_CASE("a way on the host is gone until it comes into the folder, through links and ..") {
+  const Scratch world;
+  world.write("in/a/b", "");
+  world.write("out/file", "");
+  std::filesystem::create_directory_symlink("../in", world.path("out/back"));
+  std::filesystem::create_directory_symlink("loop", world.path("out/loop"));
+  struct Row {
+    const char* path;
+    const char* expected;  // null: it never comes there
+  };
+  constexpr Row kRows[] = {
+      {"in", ""},
+      {"in/x/../y", "x/../y"},
+      {"out/back/a/b", "a/b"},
+      {"out/back/../in/c", "c"},
+      {"./out/.././in/./a", "./a"},
+      {"in/../out/file", nullptr},
+      {"out/missing/../../in", nullptr},
+      {"out/file/../../in", nullptr},
+      {"out/loop/x", nullptr},
+      {"inner", nullptr},
+      {"../../../../../../..", nullptr},
+  };
+  for (const Row& row : kRows) {
+    CAPTURE(row.path);
+    const std::optional<std::string> rest = way_into(world.path("in"), world.path(row.path));
+    REQUIRE(rest.has_value() == (row.expected != nullptr));
+    if (row.expected != nullptr) CHECK(rest.value_or("?") == row.expected);
+  }
+}
+
 TEST_CASE("a path to a guarded name, in it, or on the way to it is known by its words") {
   for (const char* path : {".git",
                            ".git/hooks",
