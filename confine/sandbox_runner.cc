@@ -67,6 +67,14 @@ SandboxEnd unbuilt(std::string why) {
   return end;
 }
 
+/// Its last word was that nothing is left but execve, so whether that happened nobody knows.
+SandboxEnd killed_at_start() {
+  SandboxEnd end;
+  end.how = SandboxEnd::How::cancelled;
+  end.why = "it was killed as it began, so it may have run";
+  return end;
+}
+
 /// What is missing here for the sandbox, and what to do about it.
 std::string remedies() {
   return probe_support().remedies_for(Tier::full);
@@ -198,6 +206,7 @@ class Runner {
     theirs.reset();
     if (!child && failed.stage == Stage::bind && is_exchanged(failed.code))
       return changed_meanwhile();
+    if (!child && failed.stage == Stage::exec && failed.code == ECHILD) return killed_at_start();
     if (!child) return unbuilt(describe_failure(failed, prepared.spec()) + remedies());
     SandboxEnd end = watch_run(
         *child, {std::move(ours), order_.input, order_.bounds, ends_.control.get(), guards});

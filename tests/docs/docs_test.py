@@ -95,6 +95,7 @@ class Manual(unittest.TestCase):
         others = {"--preset",  # of cmake and ctest
                   "--security-opt", "--user", "--scope",  # of docker and systemd-run
                   "--unshare-all",  # of bwrap
+                  "--separate-git-dir",  # of git
                   "--file", "--path"}  # of any command that the broker runs
         for name in ["README.md", "docs/policy.md", "docs/broker.md", "docs/confinement.md", "docs/threat-model.md",
                      "docs/architecture.md", "docs/record-format.md", *("docs/man/" + page for page in MAN_PAGES)]:
