@@ -145,11 +145,19 @@ std::string missing_for_world() {
 
 }  // namespace
 
-EchoServer::EchoServer(const char* address) {
+EchoServer::EchoServer(const char* address) : address_(address) {
   const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   port_ = listen_on(socket.get(), address, 1024);
   process_ = ::fork();
   if (process_ == 0) echo(socket.get(), *accepted_);
+}
+
+/// It takes one after the other: when it answers the last, it has counted all before it.
+int EchoServer::count() const {
+  const Fd last(tcp_socket());
+  ++own_;
+  if (connect_v4(last.get(), address_.c_str(), port_) != 0 || !is_echoed(last.get())) return -1;
+  return accepted_->load() - own_;
 }
 
 EchoServer::~EchoServer() {

@@ -47,10 +47,12 @@ class EchoServer {
   EchoServer& operator=(const EchoServer&) = delete;
   ~EchoServer();
   [[nodiscard]] std::uint16_t port() const { return port_; }
-  /// Connections so far.
-  [[nodiscard]] int count() const { return accepted_->load(); }
+  /// Connections so far, those that still wait in its queue among them. -1: it does not answer.
+  [[nodiscard]] int count() const;
 
  private:
+  std::string address_;
+  mutable int own_ = 0;  // connections of count() itself
   std::uint16_t port_ = 0;
   pid_t process_ = -1;
   Shared<std::atomic<int>> accepted_;
