@@ -161,15 +161,6 @@ Result<std::vector<Candidate>> resolve_flags(const ConfineRequest& request) {
   return candidates;
 }
 
-/// Every program's in tier landlock: the host's folder in which the locks of python's
-/// multiprocessing are files. It cannot be asked for; tier full has one of its own (commons.h).
-std::optional<ResolvedPath> shared_memory(const ConfineRequest& request) {
-  if (request.tier == confine::Tier::full) return std::nullopt;
-  auto shared = confine::resolve_path("/dev/shm", kWrite);
-  if (!shared || !shared->links.empty()) return std::nullopt;
-  return std::move(shared).value();
-}
-
 /// Everything that a program of this user's may write now, or could before.
 confine::Writable find_writable(const std::vector<Candidate>& flags,
                                 const Profile& profile,
@@ -210,7 +201,8 @@ Result<Started> look_at(const ConfineRequest& request,
   started.flags = AEGIS_TRY(resolve_flags(request));
   if (request.profile) started.profile = AEGIS_TRY(read_profile(*request.profile));
   started.invocation.writable = find_writable(started.flags, started.profile, started.invocation);
-  if (const auto shared = shared_memory(request)) started.invocation.writable.add(shared->grant);
+  if (const auto shared = shared_memory(request.tier))
+    started.invocation.writable.add(shared->grant);
   started.command = AEGIS_TRY(confine::inspect_command(started.invocation));
   if (request.profile) return started;
   started.profile = AEGIS_TRY(read_profile(std::string(pick_profile(started.command.runtime))));
@@ -304,6 +296,13 @@ Result<void> check_tier(const ConfineRequest& request) {
 
 }  // namespace
 
+std::optional<ResolvedPath> shared_memory(confine::Tier tier) {
+  if (tier == confine::Tier::full) return std::nullopt;
+  auto shared = confine::resolve_path("/dev/shm", kWrite);
+  if (!shared || !shared->links.empty()) return std::nullopt;
+  return std::move(shared).value();
+}
+
 Result<ConfinePlan> plan_confinement(const ConfineRequest& request,
                                      const std::vector<std::string>& argv,
                                      const std::vector<std::string>& environment) {
@@ -321,7 +320,6 @@ Result<ConfinePlan> plan_confinement(const ConfineRequest& request,
 
   ConfinePlan plan{{}, std::move(started.profile), request.net};
   plan.left_out = std::move(admitted.left_out);
-  if (auto shared = shared_memory(request)) admitted.paths.add(std::move(*shared));
   confine::Spec& spec = plan.spec;
   spec.tier = request.tier;
   spec.argv = argv;

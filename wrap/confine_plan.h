@@ -4,13 +4,16 @@
 // guard of configuration files adds is guard.h's.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "confine/child.h"
 #include "confine/egress.h"
+#include "confine/grants.h"
 #include "confine/profile.h"
 #include "confine/result.h"
+#include "confine/tier.h"
 #include "wrap/confine_flags.h"
 
 namespace aegis::wrap {
@@ -23,6 +26,11 @@ struct ConfinePlan {
   /// What was not granted, because the program could have made it up: a sentence each.
   std::vector<std::string> left_out = {};
 };
+
+/// What every program may write in tier landlock: the host's folder in which the locks of python's
+/// multiprocessing are files. It cannot be asked for, is no workspace to be guarded, and so is in
+/// no plan; nothing in tier full, which has one of its own (commons.h).
+std::optional<confine::ResolvedPath> shared_memory(confine::Tier tier);
 
 /// `request.tier` is the one that will be enforced. `environment` is the caller's, "NAME=value".
 /// Errors say which flag, which path and why; the code

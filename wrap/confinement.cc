@@ -131,7 +131,9 @@ Result<ConfinePlan> Confinement::plan(const ConfineRequest& request,
                                       const Kept& kept) {
   ConfinePlan plan = AEGIS_TRY(plan_confinement(request, argv, own_environment()));
   kept_ = complete(kept, request, plan.spec.home);
-  AEGIS_TRY(check_exposure(plan.spec.paths, kept_));
+  confine::PathGrants reached = plan.spec.paths;
+  if (auto shared = shared_memory(plan.spec.tier)) reached.add(std::move(*shared));
+  AEGIS_TRY(check_exposure(reached, kept_));
   return plan;
 }
 
@@ -139,6 +141,7 @@ Result<void> Confinement::complete_spec(confine::Spec& spec) {
   if (spec.tier == Tier::landlock) {
     scratch_.emplace(AEGIS_TRY(ScratchFolder::make()));
     AEGIS_TRY(use_scratch(scratch_->path(), spec));
+    if (auto shared = shared_memory(spec.tier)) spec.paths.add(std::move(*shared));
   }
   return check_size(spec.paths);
 }
